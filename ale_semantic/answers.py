@@ -1,0 +1,128 @@
+"""From a ranking to an answer: order, bands, reasons, verdict, page, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ale_semantic.analysis import fold_text
+from ale_semantic.catalogue import Catalogue
+from ale_semantic.explain import explain
+from ale_semantic.facets import FacetTable
+from ale_semantic.filters import Condition
+from ale_semantic.fusion import Mask, descending
+from ale_semantic.ranking import Ranker, Ranking
+from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, SearchResult, TaskCard, Verdict, Why
+
+EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
+_BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One parsed request; `mask` holds the cards that pass the filter, shape (cards,)."""
+
+    query: str
+    condition: Condition | None
+    mask: Mask
+    k: int
+    offset: int
+    mode: Mode
+    min_band: Band | None
+    count_facets: bool
+
+    def narrowed(self, keep: Mask) -> Question:
+        """Return the question over fewer cards."""
+        return replace(self, mask=self.mask & keep)
+
+    @property
+    def where(self) -> str:
+        """Return the filter as canonical text, blank for none."""
+        return str(self.condition) if self.condition is not None else ""
+
+
+def browse(catalogue: Catalogue, table: FacetTable, provenance: Provenance, question: Question) -> SearchResult:
+    """Answer a blank query: all cards that pass the filter, in the order of their ids."""
+    rows = np.flatnonzero(question.mask)
+    page = rows[question.offset : question.offset + question.k]
+    hits = [
+        Hit(catalogue.cards[row], 0.0, Band.NONE, question.offset + place, Why(None, (), None, None))
+        for place, row in enumerate(page, start=1)
+    ]
+    verdict = Verdict.BROWSE if len(rows) else Verdict.FILTERED_OUT
+    return _result(table, provenance, question, verdict, len(rows), tuple(hits), None)
+
+
+def respond(
+    catalogue: Catalogue,
+    table: FacetTable,
+    provenance: Provenance,
+    question: Question,
+    ranker: Ranker,
+    ranking: Ranking,
+) -> SearchResult:
+    """Answer a query from its ranking."""
+    scores, exact = _with_exact(catalogue.cards, question.query, ranking.fused)
+    matching = question.mask
+    if question.min_band is not None:
+        least = _BAND_ORDER.index(question.min_band)
+        matching = matching & (ranker.thresholds(question.mode).levels(scores) >= least)
+    order = descending(scores, matching)
+    thresholds = ranker.thresholds(question.mode)
+    page = order[question.offset : question.offset + question.k]
+    reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
+    hits = [
+        Hit(catalogue.cards[row], float(scores[row]), thresholds.band(float(scores[row])), rank, why)
+        for rank, (row, why) in enumerate(zip(page, reasons, strict=True), start=question.offset + 1)
+    ]
+    best = float(scores[question.mask].max(initial=-np.inf))
+    verdict = Verdict(str(thresholds.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
+    counted = matching if question.min_band is not None else None
+    return _result(table, provenance, question, verdict, len(order), tuple(hits), counted)
+
+
+def _with_exact(
+    cards: tuple[TaskCard, ...], query: str, scores: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], dict[int, str]]:
+    """Return the scores with the tasks that the query names raised to the top, and how each is named."""
+    wanted = fold_text(query)
+    exact: dict[int, str] = {}
+    for row, card in enumerate(cards):
+        if wanted in (fold_text(card.task_id), fold_text(card.task_id.rsplit("/", 1)[-1])):
+            exact[row] = "its id is the query"
+        elif wanted == fold_text(card.title):
+            exact[row] = "its title is the query"
+    raised = scores.copy()
+    raised[list(exact)] = EXACT_SCORE
+    return raised, exact
+
+
+def _result(
+    table: FacetTable,
+    provenance: Provenance,
+    question: Question,
+    verdict: Verdict,
+    total: int,
+    hits: tuple[Hit, ...],
+    matching: Mask | None,
+) -> SearchResult:
+    facets: tuple[Facet, ...] = ()
+    if question.count_facets:
+        facets = table.counts(condition=question.condition, matching=matching)
+    if matching is None:
+        counted = "tasks that pass the filter" if question.condition is not None else "all tasks"
+    else:
+        counted = f"tasks that match the query at least {question.min_band}"
+    return SearchResult(
+        query=question.query,
+        where=question.where,
+        mode=question.mode,
+        verdict=verdict,
+        total=total,
+        hits=hits,
+        facets=facets,
+        counted=counted,
+        provenance=provenance,
+    )

@@ -1,0 +1,24 @@
+"""The command line: `ale-semantic`. Only this package prints; it turns each fault into one line and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    from ale_semantic.cli.commands import app
+    from ale_semantic.errors import EXIT_CODE, AleSemanticError, FilterError
+
+    try:
+        app()
+    except AleSemanticError as fault:
+        print(f"ale-semantic: {fault}", file=sys.stderr)
+        if isinstance(fault, FilterError) and fault.pointer():
+            print(fault.pointer(), file=sys.stderr)
+        sys.exit(EXIT_CODE)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; without this Python complains again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,146 @@
+"""Commands about catalogues and indexes: build, lint, vocabulary, info."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ale_semantic.cli.options import (
+    CardsOption,
+    IndexOption,
+    JsonOption,
+    RevisionOption,
+    SkipOption,
+    SmokeOption,
+    index_folder,
+    load_catalogue,
+    show,
+    show_json,
+)
+
+
+def build(
+    cards: CardsOption = None,
+    index: IndexOption = None,
+    model: Annotated[
+        str | None, typer.Option("--model", envvar="ALE_MODEL", help="Registry name, Hub name or local folder.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda ...; by default what is there.")] = None,
+    revision: RevisionOption = None,
+    skip_invalid: SkipOption = False,
+    smoke_tests: SmokeOption = False,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for another build of this index.")] = 0.0,
+    ledger: Annotated[bool, typer.Option("--ledger", help="List tokens seen and dropped per card and field.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build the index of a catalogue; only what changed is embedded again.
+
+    Examples:
+
+        ale-semantic build --cards path/to/agents-last-exam
+
+        ale-semantic build --cards task_cards.parquet --index my-index --model e5-small
+    """
+    from dataclasses import asdict
+
+    from ale_semantic.embeddings.build import build_index
+    from ale_semantic.render import build_view
+    from ale_semantic.settings import Settings
+
+    catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests)
+    report = build_index(
+        catalogue,
+        index_folder(index),
+        model=model or Settings.from_environment().model,
+        device=device,
+        progress=sys.stderr.isatty(),
+        wait=wait,
+    )
+    if as_json:
+        shown = asdict(report) | {"folder": str(report.folder), "skipped": [str(fault) for fault in catalogue.skipped]}
+        show_json(shown if ledger else {key: value for key, value in shown.items() if key != "ledger"})
+        return
+    show(build_view(report))
+    if ledger:
+        for entry in report.ledger:
+            print(f"{entry.task_id}\t{entry.field}\t{entry.seen}\t{entry.dropped}")
+
+
+def lint(
+    cards: CardsOption = None,
+    revision: RevisionOption = None,
+    skip_invalid: SkipOption = False,
+    smoke_tests: SmokeOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List what is odd in the cards of a catalogue: missing, contradicting or drifting fields.
+
+    Example:
+
+        ale-semantic lint --cards path/to/agents-last-exam
+    """
+    from ale_semantic.render import findings_view
+
+    catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests)
+    rows = [(card.task_id, finding.code, finding.message) for card in catalogue for finding in card.findings]
+    if as_json:
+        show_json([{"task_id": task_id, "code": code, "message": message} for task_id, code, message in rows])
+    else:
+        show(findings_view(rows))
+
+
+def vocabulary(
+    cards: CardsOption = None,
+    revision: RevisionOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the spellings of software and formats that the alias tables leave to general rules.
+
+    Example:
+
+        ale-semantic vocabulary --cards path/to/agents-last-exam
+    """
+    from ale_semantic.vocabulary import canonical_formats, canonical_software, unmapped_formats, unmapped_software
+
+    catalogue = load_catalogue(cards, revision, skip_invalid=True, smoke_tests=False)
+    software = unmapped_software(use.raw for card in catalogue for use in card.software)
+    formats = unmapped_formats(file.raw_format for card in catalogue for file in card.inputs if file.raw_format)
+    found = {
+        "software": {raw: [name.name for name in canonical_software(raw)] for raw in software},
+        "formats": {raw: [name.name for name in canonical_formats(raw)] for raw in formats},
+    }
+    if as_json:
+        show_json(found)
+        return
+    for kind, spellings in found.items():
+        print(f"{kind}: {len(spellings)} spellings in no alias table")
+        for raw, names in spellings.items():
+            print(f"  {raw!r} -> {', '.join(names) or '(none)'}")
+
+
+def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
+    """Say what an index holds, and whether all its files are whole.
+
+    Example:
+
+        ale-semantic info
+    """
+    from ale_semantic.embeddings.bundle import open_generation
+
+    folder = index_folder(index)
+    _, manifest = open_generation(folder)
+    shown = {"index": str(folder), **{key: value for key, value in manifest.items() if key != "files"}}
+    shown["bytes"] = sum(entry["bytes"] for entry in manifest["files"].values())
+    if as_json:
+        show_json(shown)
+        return
+    catalogue, space = manifest["catalogue"], manifest["spaces"][0]
+    model = space["encoder"]
+    print(f"index      {folder} ({shown['bytes'] / 1e6:.0f} MB, all files whole)")
+    print(f"catalogue  {catalogue['name']} {catalogue['revision'] or ''}, {catalogue['cards']} tasks")
+    print(f"           fingerprint {catalogue['fingerprint']}")
+    print(f"model      {model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages")
+    print(f"queries    {'exported encoder (ONNX Runtime)' if space['exported'] else 'sentence-transformers'}")
+    print(f"built      {manifest['created']} with {', '.join(f'{k} {v}' for k, v in manifest['libraries'].items())}")

@@ -1,0 +1,120 @@
+"""Options and small helpers that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ale_semantic.types import Band, Mode
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ale_semantic.catalogue import Catalogue
+    from ale_semantic.engine import Engine
+
+CardsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cards",
+        envvar="ALE_CARDS",
+        help="Catalogue: a checkout, a .jsonl/.json/.csv/.parquet file, 'hub', 'demo' or 'auto'.",
+    ),
+]
+RevisionOption = Annotated[str | None, typer.Option(help="Branch, tag or commit of the Hub's data set.")]
+SkipOption = Annotated[bool, typer.Option("--skip-invalid", help="Leave out cards that can't be read.")]
+SmokeOption = Annotated[bool, typer.Option("--smoke-tests", help="Also take the harness's smoke tests (domain demo).")]
+IndexOption = Annotated[Path | None, typer.Option("--index", envvar="ALE_INDEX", help="Folder of the index.")]
+ModelOption = Annotated[str | None, typer.Option("--model", help="Refuse unless the index was built with this model.")]
+WhereOption = Annotated[
+    str, typer.Option("--where", "-w", help="Filter, e.g. 'domain = legal and os = linux and inputs >= 3'.")
+]
+KOption = Annotated[int, typer.Option("--k", "-k", help="Hits on this page.")]
+OffsetOption = Annotated[int, typer.Option("--offset", help="Hits before this page.")]
+ModeOption = Annotated[Mode, typer.Option("--mode", help="Legs that take part.")]
+BandOption = Annotated[Band | None, typer.Option("--min-band", help="Leave out hits below this band.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) instead of a table.")]
+
+
+def console() -> Console:
+    """Return the console for answers."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def show(view: RenderableType) -> None:
+    """Print a table or text."""
+    console().print(view)
+
+
+def show_json(value: Any) -> None:
+    """Print JSON; on a terminal it is indented."""
+    print(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+def warn(message: str) -> None:
+    """Print a notice on the error stream, where it doesn't get into a pipe."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, highlight=False).print(Text(message, style="bold yellow"))
+
+
+def index_folder(index: Path | None) -> Path:
+    """Return the index folder that an option or the settings name."""
+    from ale_semantic.settings import Settings
+
+    return index or Settings.from_environment().index
+
+
+def load_catalogue(cards: str | None, revision: str | None, *, skip_invalid: bool, smoke_tests: bool) -> Catalogue:
+    """Load the catalogue that the options name, and print what the user must know of it."""
+    from ale_semantic.catalogue import Catalogue
+    from ale_semantic.settings import Settings
+
+    settings = Settings.from_environment()
+    catalogue = Catalogue.load(
+        cards or settings.cards,
+        skip_invalid=skip_invalid,
+        include_smoke_tests=smoke_tests,
+        revision=revision,
+        hub_timeout=settings.hub_timeout,
+    )
+    for notice in catalogue.notices:
+        warn(notice)
+    for fault in catalogue.skipped:
+        warn(f"left out: {fault}")
+    return catalogue
+
+
+def open_engine(index: Path | None, *, model: str | None = None) -> Engine:
+    """Open the index; with none there, a person at a terminal is asked whether to build it.
+
+    Raises:
+        BundleError: if there is no index and nobody to ask, or it is damaged.
+    """
+    from ale_semantic.embeddings.bundle import has_index
+    from ale_semantic.engine import Engine
+
+    folder = index_folder(index)
+    if not has_index(folder) and sys.stdin.isatty() and sys.stdout.isatty():
+        if typer.confirm(f"There is no index in {folder}. Build it now?", default=True):
+            build_here(folder, cards=None, model=model)
+    return Engine.open(folder, model=model)
+
+
+def build_here(folder: Path, *, cards: str | None, model: str | None) -> None:
+    """Build the index of the default catalogue, showing what is done."""
+    from ale_semantic.embeddings.build import build_index
+    from ale_semantic.render import build_view
+    from ale_semantic.settings import Settings
+
+    catalogue = load_catalogue(cards, None, skip_invalid=False, smoke_tests=False)
+    chosen = model or Settings.from_environment().model
+    warn(f"Building the index of {len(catalogue)} tasks ({catalogue.origin.name}) with {chosen} ...")
+    show(build_view(build_index(catalogue, folder, model=chosen, progress=sys.stderr.isatty())))

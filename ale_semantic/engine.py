@@ -1,0 +1,243 @@
+"""The engine: one index, opened once, that answers searches. Safe to share between threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ale_semantic import __version__
+from ale_semantic.answers import Question, browse, respond
+from ale_semantic.catalogue import Catalogue
+from ale_semantic.embeddings.build import read_cards
+from ale_semantic.embeddings.bundle import open_generation
+from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
+from ale_semantic.embeddings.passages import LAYOUT_VERSION
+from ale_semantic.embeddings.registry import find_model
+from ale_semantic.embeddings.space import VectorSpace, describe, require_same
+from ale_semantic.errors import BundleError, BundleMismatchError, CardError, QueryError
+from ale_semantic.facets import FacetTable
+from ale_semantic.filters import Condition, parse
+from ale_semantic.lexical import LexicalIndex
+from ale_semantic.query_vectors import QueryVectors
+from ale_semantic.ranking import Ranker
+from ale_semantic.settings import Settings
+from ale_semantic.sources import Origin
+from ale_semantic.types import Band, Facet, Mode, Provenance, SearchResult
+
+MAX_QUERY_CHARACTERS = 20_000  # a long pasted prompt fits; a whole book is a mistake
+MAX_K = 10_000
+DEFAULT_K = 10
+
+Where = str | Condition | None
+_Choice = TypeVar("_Choice", Mode, Band)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A catalogue, its facets and its index."""
+
+    catalogue: Catalogue
+    facet_table: FacetTable
+    ranker: Ranker
+    vectors: QueryVectors
+    provenance: Provenance
+
+    @classmethod
+    def open(
+        cls, folder: str | Path | None = None, *, encoder: Encoder | None = None, model: str | None = None
+    ) -> Engine:
+        """Open the index bundle in a folder.
+
+        Args:
+            folder: the index folder; by default the one of the settings.
+            encoder: the encoder for queries; by default the one in the bundle.
+            model: refuse unless the index was built with this model.
+
+        Raises:
+            BundleError: if there is no index or it is damaged.
+            BundleMismatchError: if it was built with another model, layout or format.
+        """
+        where = Path(folder) if folder is not None else Settings.from_environment().index
+        paths, manifest = open_generation(where)
+        space = VectorSpace.open(paths, manifest["spaces"][0])
+        if encoder is not None:
+            require_same(encoder.identity, space.identity)
+        if model is not None:
+            _require_model(model, space.identity)
+        origin = manifest["catalogue"]
+        try:
+            cards = tuple(read_cards(paths))
+        except CardError as fault:
+            raise BundleError(f"{where}: {fault}") from None
+        catalogue = Catalogue(
+            cards=cards,
+            origin=Origin(origin["name"], origin["revision"], origin["demo"]),
+            fingerprint=origin["fingerprint"],
+        )
+        return cls.of(catalogue, space, LexicalIndex.open(paths.lexical), encoder=encoder)
+
+    @classmethod
+    def of(
+        cls, catalogue: Catalogue, space: VectorSpace, lexical: LexicalIndex, *, encoder: Encoder | None = None
+    ) -> Engine:
+        """Make an engine of parts in memory."""
+        provenance = Provenance(
+            catalogue=catalogue.origin.name,
+            fingerprint=catalogue.fingerprint,
+            cards=len(catalogue),
+            model=space.identity.name,
+            model_revision=space.identity.revision,
+            layout=LAYOUT_VERSION,
+            version=__version__,
+            demo=catalogue.origin.demo,
+        )
+        ranker = Ranker.of(catalogue.cards, space, lexical)
+        table = FacetTable.from_cards(catalogue.cards)
+        return cls(catalogue, table, ranker, QueryVectors(space, encoder), provenance)
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        where: Where = None,
+        k: int = DEFAULT_K,
+        offset: int = 0,
+        mode: Mode | str = Mode.HYBRID,
+        min_band: Band | str | None = None,
+        facets: bool = True,
+    ) -> SearchResult:
+        """Search tasks by meaning among those that pass a filter.
+
+        Args:
+            query: everyday words, keywords, a task's id or title; blank browses in the order of the ids.
+            where: a filter expression or condition, applied before ranking in every leg.
+            k: the number of hits of this page.
+            offset: the number of hits before this page.
+            mode: which legs take part.
+            min_band: leave out hits below this band; counts are then of the matching tasks.
+            facets: also count the facets.
+
+        Raises:
+            QueryError: if the query, k, offset or mode can't be served.
+            FilterError: if the filter can't be understood.
+        """
+        question = self._question(_clean(query), where, k, offset, mode, min_band, facets)
+        if not question.query:
+            return browse(self.catalogue, self.facet_table, self.provenance, question)
+        vector = None if question.mode is Mode.LEXICAL else self.vectors.of([question.query])[0]
+        ranking = self.ranker.rank(question.query, vector, question.mode)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
+
+    def similar(
+        self,
+        *likes: str,
+        unlike: Sequence[str] = (),
+        text: str = "",
+        where: Where = None,
+        k: int = DEFAULT_K,
+        offset: int = 0,
+        min_band: Band | str | None = None,
+        facets: bool = True,
+    ) -> SearchResult:
+        """Find tasks like given ones, or like a pasted text, and unlike others; the given ones are left out.
+
+        Args:
+            likes: ids of tasks to be near to.
+            unlike: ids of tasks to be far from.
+            text: a task description to be near to.
+            where: a filter expression or condition.
+            k: the number of hits of this page.
+            offset: the number of hits before this page.
+            min_band: leave out hits below this band.
+            facets: also count the facets.
+
+        Raises:
+            QueryError: if there is nothing to be near to, or a task is on both sides.
+            UnknownNameError: if there is no task of that id.
+            FilterError: if the filter can't be understood.
+        """
+        text = _clean(text)
+        if not likes and not text:
+            raise QueryError("similar needs at least one task id or a text to be near to")
+        both = sorted(set(likes) & set(unlike))
+        if both:
+            raise QueryError(f"{both[0]!r} is asked for both as like and as unlike")
+        near = [self.catalogue.row(task_id) for task_id in dict.fromkeys(likes)]
+        far = [self.catalogue.row(task_id) for task_id in dict.fromkeys(unlike)]
+        label = " ".join([*likes, *(f"-{task_id}" for task_id in unlike), text]).strip()
+        question = self._question(label, where, k, offset, Mode.DENSE, min_band, facets)
+        keep = np.ones(len(self.catalogue), dtype=bool)
+        keep[near + far] = False
+        text_vector = self.vectors.of([text])[0] if text else None
+        ranking = self.ranker.rank_similar(near, far, text_vector)
+        question = question.narrowed(keep)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
+
+    def facets(self, *, where: Where = None) -> tuple[Facet, ...]:
+        """Count every facet's values, each under the other facets' selections.
+
+        Raises:
+            FilterError: if the filter can't be understood.
+        """
+        return self.facet_table.counts(condition=_condition(where), matching=None)
+
+    def _question(
+        self,
+        query: str,
+        where: Where,
+        k: int,
+        offset: int,
+        mode: Mode | str,
+        min_band: Band | str | None,
+        facets: bool,
+    ) -> Question:
+        if not 1 <= k <= MAX_K:
+            raise QueryError(f"k must be between 1 and {MAX_K}, not {k}")
+        if offset < 0:
+            raise QueryError(f"offset must not be negative, but is {offset}")
+        condition = _condition(where)
+        return Question(
+            query=query,
+            condition=condition,
+            mask=self.facet_table.mask(condition),
+            k=k,
+            offset=offset,
+            mode=_member(Mode, mode, "mode"),
+            min_band=_member(Band, min_band, "band") if min_band is not None else None,
+            count_facets=facets,
+        )
+
+
+def _clean(query: str) -> str:
+    """Return the query without control characters and outer blanks.
+
+    Raises:
+        QueryError: if it is too long.
+    """
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise QueryError(f"the query has {len(query)} characters; at most {MAX_QUERY_CHARACTERS} are taken")
+    return "".join(char if char.isprintable() else " " for char in query).strip()
+
+
+def _condition(where: Where) -> Condition | None:
+    return parse(where) if isinstance(where, str) else where
+
+
+def _member(kind: type[_Choice], value: _Choice | str, name: str) -> _Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        raise QueryError(f"unknown {name} {value!r}; valid are {', '.join(kind)}") from None
+
+
+def _require_model(model: str, identity: EncoderIdentity) -> None:
+    spec = find_model(model)
+    if spec.name != identity.name:
+        raise BundleMismatchError(
+            f"the index was built with {describe(identity)}, not with {spec.name!r}: "
+            f"leave out --model, or rebuild with: ale-semantic build --model {model}"
+        )

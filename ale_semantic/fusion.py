@@ -1,0 +1,67 @@
+"""Score arithmetic shared by the legs: standard scores, best-few means, ranks. All vectorised over cards."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+def standardise(scores: Scores) -> Scores:
+    """Return (x - mean) / standard deviation over all cards; zeros where all scores are equal.
+
+    The mean is over the whole catalogue, not over the cards that pass a filter, so that a card's score for a
+    query doesn't depend on the filter.
+    """
+    spread = float(scores.std())
+    if spread < 1e-9:
+        return np.zeros_like(scores)
+    return np.asarray((scores - scores.mean()) / spread, dtype=np.float32)
+
+
+def best_per_card(scores: Scores, starts: NDArray[np.int64]) -> tuple[Scores, NDArray[np.int64]]:
+    """Return each card's best passage score and its row.
+
+    Args:
+        scores: passage scores, shape (passages,), ordered by card.
+        starts: first passage of each card and the end, shape (cards + 1,); each card has a passage.
+    """
+    best = np.maximum.reduceat(scores, starts[:-1])
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    hits = np.flatnonzero(scores == best[owner])
+    _, first = np.unique(owner[hits], return_index=True)
+    return best, hits[first]
+
+
+def mean_of_best(scores: Scores, owner: NDArray[np.int32], cards: int, count: int) -> Scores:
+    """Return, for each card, the mean of its `count` best passage scores (fewer where it has fewer; 0 for none).
+
+    Args:
+        scores: passage scores, shape (passages,).
+        owner: the card of each passage, ascending, shape (passages,).
+        cards: the number of cards.
+        count: how many passages to average.
+    """
+    order = np.lexsort((-scores, owner))
+    ordered_owner = owner[order]
+    position = np.arange(len(order)) - np.searchsorted(ordered_owner, ordered_owner)
+    chosen = order[position < count]
+    total = np.bincount(owner[chosen], weights=scores[chosen], minlength=cards)
+    number = np.bincount(owner[chosen], minlength=cards)
+    return np.asarray(total / np.maximum(number, 1), dtype=np.float32)
+
+
+def descending(scores: Scores, mask: Mask) -> NDArray[np.int64]:
+    """Return the rows in the mask, best score first, ties in the order of the rows (that is, of the ids)."""
+    rows = np.flatnonzero(mask)
+    return rows[np.argsort(-scores[rows], kind="stable")]
+
+
+def ranks(scores: Scores, mask: Mask) -> NDArray[np.int64]:
+    """Return each card's rank among those in the mask, from 1; 0 outside the mask; shape (cards,)."""
+    found = np.zeros(len(scores), dtype=np.int64)
+    order = descending(scores, mask)
+    found[order] = np.arange(1, len(order) + 1)
+    return found

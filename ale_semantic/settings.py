@@ -1,0 +1,67 @@
+"""Where things are: environment variables and default folders, in one place.
+
+| variable        | meaning                                             | default                          |
+|-----------------|-----------------------------------------------------|----------------------------------|
+| ALE_CARDS       | the catalogue: a folder, file, `hub`, `demo`, `auto` | `auto`                           |
+| ALE_INDEX       | the folder of the index bundle                      | `index` in the user's cache      |
+| ALE_MODEL       | the encoder: a registry name or a local folder      | `minilm`                         |
+| ALE_HUB_TIMEOUT | seconds to wait for the Hub when `auto` asks it     | `3`                              |
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ale_semantic.errors import AleSemanticError
+
+CARDS_VARIABLE = "ALE_CARDS"
+INDEX_VARIABLE = "ALE_INDEX"
+MODEL_VARIABLE = "ALE_MODEL"
+HUB_TIMEOUT_VARIABLE = "ALE_HUB_TIMEOUT"
+DEFAULT_CARDS = "auto"
+DEFAULT_MODEL = "minilm"
+DEFAULT_HUB_TIMEOUT = 3.0  # long enough for a healthy connection, short enough not to be felt as a hang
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one run."""
+
+    cards: str
+    index: Path
+    model: str
+    hub_timeout: float
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """Read the settings from the environment.
+
+        Raises:
+            AleSemanticError: if a number isn't one.
+        """
+        timeout = os.environ.get(HUB_TIMEOUT_VARIABLE, "") or str(DEFAULT_HUB_TIMEOUT)
+        try:
+            seconds = float(timeout)
+        except ValueError:
+            raise AleSemanticError(f"{HUB_TIMEOUT_VARIABLE}={timeout!r} is not a number of seconds") from None
+        index = os.environ.get(INDEX_VARIABLE, "")
+        return cls(
+            cards=os.environ.get(CARDS_VARIABLE, "") or DEFAULT_CARDS,
+            index=Path(index) if index else default_index(),
+            model=os.environ.get(MODEL_VARIABLE, "") or DEFAULT_MODEL,
+            hub_timeout=seconds,
+        )
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of this program (not created)."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ale-semantic", appauthor=False))
+
+
+def default_index() -> Path:
+    """Return the folder of the index bundle when none is named."""
+    return cache_folder() / "index"

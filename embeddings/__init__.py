@@ -1,0 +1,1 @@
+"""From text to vectors to an index on disk."""

@@ -1,0 +1,264 @@
+"""The index bundle on disk: versioned generations, a pointer to the current one, digests of every file.
+
+    index/
+      CURRENT            the name of the generation that readers open
+      lock               held by the one writer
+      g-.../             a generation: complete before CURRENT names it, never changed after
+        manifest.json    written last
+        cards.jsonl  ledger.json  lexical/  spaces/<encoder>/{passages.npy,index.faiss,encoder/}
+
+A generation is written beside the current one and CURRENT is replaced in one step, so that a writer killed at
+any moment leaves the earlier index whole, and a reader keeps the generation it opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ale_semantic.embeddings.passages import LAYOUT_VERSION
+from ale_semantic.embeddings.registry import file_digest
+from ale_semantic.errors import BundleError, BundleMismatchError, EncoderError
+
+FORMAT_VERSION = 1
+CURRENT = "CURRENT"
+LOCK = "lock"
+MANIFEST = "manifest.json"
+CARDS = "cards.jsonl"
+LEDGER = "ledger.json"
+LEXICAL = "lexical"
+SPACES = "spaces"
+PASSAGES = "passages.npy"
+INDEX = "index.faiss"
+ENCODER = "encoder"
+_KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePaths:
+    """The typed paths of one generation."""
+
+    root: Path
+
+    @property
+    def manifest(self) -> Path:
+        """Return the manifest's path."""
+        return self.root / MANIFEST
+
+    @property
+    def cards(self) -> Path:
+        """Return the path of the cards, one JSON object a line."""
+        return self.root / CARDS
+
+    @property
+    def ledger(self) -> Path:
+        """Return the path of the token ledger."""
+        return self.root / LEDGER
+
+    @property
+    def lexical(self) -> Path:
+        """Return the folder of the lexical index."""
+        return self.root / LEXICAL
+
+    def space(self, key: str) -> Path:
+        """Return the folder of one encoder's vectors."""
+        return self.root / SPACES / key
+
+
+def rebuild_hint(folder: Path) -> str:
+    """Return the sentence that says how to make the bundle anew."""
+    return f"rebuild it with: ale-semantic build --index {folder}"
+
+
+def open_generation(folder: Path) -> tuple[BundlePaths, dict[str, Any]]:
+    """Return the current generation and its manifest, after checking versions and every file's digest.
+
+    Raises:
+        BundleError: if there is no index, or a file is missing or damaged.
+        BundleMismatchError: if it was written in another format or passage layout.
+    """
+    for attempt in (1, 2):  # a build may remove the generation between reading CURRENT and opening it
+        paths = BundlePaths(folder / _current_name(folder))
+        try:
+            manifest = _read_manifest(folder, paths)
+            _verify(folder, paths, manifest)
+        except BundleError:
+            if attempt == 2 or paths.root.name == _current_name(folder):
+                raise
+            continue
+        return paths, manifest
+    raise AssertionError("unreachable")
+
+
+def has_index(folder: Path) -> bool:
+    """Tell whether a folder holds an index, of whatever make."""
+    return (folder / CURRENT).is_file()
+
+
+@contextmanager
+def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
+    """Give a fresh generation to write into; on leaving without an error it becomes the current one.
+
+    The body must end by calling `seal`. Only one writer at a time gets in.
+
+    Args:
+        folder: the index folder, created if need be.
+        wait: seconds to wait for another writer.
+
+    Raises:
+        BundleError: if another build holds the folder, or it can't be written.
+    """
+    import filelock
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / LOCK, timeout=wait)
+        lock.acquire()
+    except filelock.Timeout:
+        raise BundleError(f"another build is writing {folder}; wait for it to end, or name another --index") from None
+    except OSError as fault:
+        raise BundleError(f"{folder}: can't be written: {fault.strerror}") from None
+    paths = BundlePaths(folder / f"g-{uuid.uuid4().hex[:12]}")
+    try:
+        _remove_leftovers(folder)
+        paths.root.mkdir()
+        yield paths
+        if not paths.manifest.is_file():
+            raise BundleError(f"{paths.root}: the generation was not sealed")
+        _point_to(folder, paths.root.name)
+        _remove_leftovers(folder)
+    except OSError as fault:
+        raise BundleError(
+            f"{folder}: the index could not be written ({fault.strerror}); the earlier one, if any, is unchanged"
+        ) from fault
+    finally:
+        if _current_or_none(folder) != paths.root.name:
+            shutil.rmtree(paths.root, ignore_errors=True)
+        lock.release()
+
+
+def seal(paths: BundlePaths, manifest: dict[str, Any]) -> None:
+    """Write the manifest, with the digest and size of every file, after all files are on disk."""
+    files = {}
+    for path in sorted(paths.root.rglob("*")):
+        if path.is_file():
+            _sync(path)
+            name = path.relative_to(paths.root).as_posix()
+            files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
+    whole = {"format": FORMAT_VERSION, "layout": LAYOUT_VERSION, **manifest, "files": files}
+    paths.manifest.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _sync(paths.manifest)
+    _sync(paths.root)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that shape the index."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": sys.version.split()[0]}
+    for name in ("ale-semantic", "numpy", "faiss-cpu", "sentence-transformers", "onnxruntime", "bm25s", "tokenizers"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+def _current_name(folder: Path) -> str:
+    name = _current_or_none(folder)
+    if name is None:
+        raise BundleError(f"no index in {folder}; build one with: ale-semantic build --index {folder}")
+    return name
+
+
+def _current_or_none(folder: Path) -> str | None:
+    try:
+        name = (folder / CURRENT).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    # A name with a path in it would lead out of the folder.
+    return name if name and name == Path(name).name else None
+
+
+def _read_manifest(folder: Path, paths: BundlePaths) -> dict[str, Any]:
+    try:
+        manifest = json.loads(paths.manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BundleError(f"{paths.manifest}: missing or unreadable; {rebuild_hint(folder)}") from None
+    if not isinstance(manifest, dict):
+        raise BundleError(f"{paths.manifest}: must hold an object; {rebuild_hint(folder)}")
+    for field, expected in (("format", FORMAT_VERSION), ("layout", LAYOUT_VERSION)):
+        if manifest.get(field) != expected:
+            raise BundleMismatchError(
+                f"{folder}: its {field} version is {manifest.get(field)!r}, this program's is {expected!r}; "
+                f"{rebuild_hint(folder)}"
+            )
+    for field in ("catalogue", "spaces", "files"):
+        if field not in manifest:
+            raise BundleError(f"{paths.manifest}: field {field!r} is missing; {rebuild_hint(folder)}")
+    return manifest
+
+
+def _verify(folder: Path, paths: BundlePaths, manifest: dict[str, Any]) -> None:
+    """Compare each file's size and digest with the manifest's, large files side by side."""
+
+    def check(item: tuple[str, dict[str, Any]]) -> None:
+        name, entry = item
+        path = paths.root / name
+        if not path.is_file():
+            raise BundleError(f"{path}: the file is missing; {rebuild_hint(folder)}")
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            raise BundleError(f"{path}: {size} bytes, the manifest says {entry['bytes']}; {rebuild_hint(folder)}")
+        try:
+            digest = file_digest(path)
+        except EncoderError as fault:
+            raise BundleError(f"{fault}; {rebuild_hint(folder)}") from None
+        if digest != entry["sha256"]:
+            raise BundleError(f"{path}: the file is damaged (its digest differs); {rebuild_hint(folder)}")
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(check, manifest["files"].items()))
+
+
+def _point_to(folder: Path, name: str) -> None:
+    temporary = folder / f"{CURRENT}.{name}"
+    temporary.write_text(name + "\n", encoding="utf-8")
+    _sync(temporary)
+    os.replace(temporary, folder / CURRENT)
+    _sync(folder)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed builds left and all but the newest generations; the lock must be held."""
+    current = _current_or_none(folder)
+    for path in folder.glob(f"{CURRENT}.*"):
+        path.unlink(missing_ok=True)
+    sealed = [path for path in folder.glob("g-*") if (path / MANIFEST).is_file()]
+    newest = sorted(sealed, key=lambda path: (path / MANIFEST).stat().st_mtime, reverse=True)[:_KEPT_GENERATIONS]
+    for path in folder.glob("g-*"):
+        if path not in newest and path.name != current:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or folder to the disk, where the system can."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # some systems don't open folders
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some file systems don't sync folders; the rename is atomic all the same
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,126 @@
+"""The model registry: names, pinned revisions, prefixes, digests (models.toml)."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from ale_semantic.errors import EncoderError
+
+WEIGHTS = "model.safetensors"
+_MODULES = "modules.json"  # what makes a folder a sentence-transformers model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What is known of a model before it is loaded; zero or blank means: ask the model itself."""
+
+    name: str
+    hub: str = ""
+    revision: str = "main"
+    package: str = ""
+    package_folder: str = ""
+    sha256: str = ""
+    dimension: int = 0
+    max_tokens: int = 0
+    query_prefix: str = ""
+    document_prefix: str = ""
+    licence: str = ""
+    languages: str = ""
+    note: str = ""
+    folder: str = ""
+
+
+@cache
+def registry() -> dict[str, ModelSpec]:
+    """Return the registered models by name."""
+    table = tomllib.loads((files("ale_semantic.embeddings") / "models.toml").read_text(encoding="utf-8"))
+    return {name: ModelSpec(name=name, **entry) for name, entry in table.items()}
+
+
+def find_model(name: str) -> ModelSpec:
+    """Return the model of a registry name, a Hub name or a local folder.
+
+    Raises:
+        EncoderError: if the name is none of these.
+    """
+    known = registry()
+    if name in known:
+        return known[name]
+    for spec in known.values():
+        if name == spec.hub:
+            return spec
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / _MODULES).is_file():
+            raise EncoderError(f"{folder} is no sentence-transformers model: it has no {_MODULES}")
+        return ModelSpec(name=folder.name, folder=str(folder), revision="local")
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        return ModelSpec(name=name, hub=name)
+    raise EncoderError(
+        f"unknown model {name!r}: give one of {', '.join(known)}, a Hub name (owner/name) or a sentence-transformers folder"
+    )
+
+
+def locate(spec: ModelSpec) -> Path:
+    """Return the model's folder on this disk, fetched from the Hub if need be.
+
+    Raises:
+        EncoderError: if it can't be found or fetched, or its weights aren't the registered ones.
+    """
+    folder = _local_folder(spec) or _from_hub(spec)
+    if spec.sha256:
+        found = file_digest(folder / WEIGHTS)
+        if found != spec.sha256:
+            raise EncoderError(f"{folder / WEIGHTS}: its SHA-256 is {found}, the registered one is {spec.sha256}")
+    return folder
+
+
+def file_digest(path: Path) -> str:
+    """Return a file's SHA-256 in hex.
+
+    Raises:
+        EncoderError: if the file can't be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as fault:
+        raise EncoderError(f"{path}: can't be read: {fault.strerror}") from None
+
+
+def _local_folder(spec: ModelSpec) -> Path | None:
+    if spec.folder:
+        return Path(spec.folder)
+    if not spec.package:
+        return None
+    found = find_spec(spec.package)  # looked up, not imported: importing it would load torch
+    if found is None or found.origin is None:
+        return None
+    folder = Path(found.origin).parent / spec.package_folder
+    return folder if folder.is_dir() else None
+
+
+def _from_hub(spec: ModelSpec) -> Path:
+    from huggingface_hub import errors as hub
+    from huggingface_hub import snapshot_download
+
+    what = f"{spec.hub}@{spec.revision}"
+    patterns = ["*.json", "*.txt", "*.model", "*.safetensors", "*.py"]
+    try:
+        return Path(snapshot_download(spec.hub, revision=spec.revision, allow_patterns=patterns))
+    except hub.RepositoryNotFoundError:
+        raise EncoderError(f"the Hub has no model {spec.hub!r} (or it is private): check the name") from None
+    except hub.RevisionNotFoundError:
+        raise EncoderError(f"model {spec.hub!r} has no revision {spec.revision!r}") from None
+    except hub.LocalEntryNotFoundError:
+        raise EncoderError(
+            f"the Hub can't be reached and model {what} isn't in its cache: go online, or name a local folder"
+        ) from None
+    except (hub.HfHubHTTPError, hub.HFValidationError, OSError, RuntimeError) as fault:
+        raise EncoderError(f"model {what} can't be fetched from the Hub: {str(fault).splitlines()[0]}") from None

@@ -1,0 +1,148 @@
+"""A vector space: the passages of all cards, their vectors, and the encoder that made them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ale_semantic.embeddings.backend import FaissBackend
+from ale_semantic.embeddings.bundle import ENCODER, INDEX, PASSAGES, BundlePaths
+from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
+from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder
+from ale_semantic.embeddings.passages import Passage, PassageKind, field_text
+from ale_semantic.errors import BundleError, BundleMismatchError
+from ale_semantic.types import Field, TaskCard
+
+_FIELDS = tuple(Field)
+_COLUMNS = ("card", "field", "kind", "start", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTable:
+    """All passages as columns, int32 of shape (n, 5): card, field, kind, start, end; ordered by card."""
+
+    columns: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage]) -> PassageTable:
+        """Make a table of passages."""
+        rows = [(p.card, _FIELDS.index(p.field), int(p.kind), p.start, p.end) for p in passages]
+        return cls(np.array(rows, dtype=np.int32).reshape(len(rows), len(_COLUMNS)))
+
+    def __len__(self) -> int:
+        """Return the number of passages."""
+        return len(self.columns)
+
+    @property
+    def cards(self) -> NDArray[np.int32]:
+        """Return the card row of each passage, shape (n,)."""
+        return self.columns[:, 0]
+
+    @property
+    def fields(self) -> NDArray[np.int32]:
+        """Return the position of each passage's field in `Field`, shape (n,)."""
+        return self.columns[:, 1]
+
+    @property
+    def kinds(self) -> NDArray[np.int32]:
+        """Return the PassageKind of each passage, shape (n,)."""
+        return self.columns[:, 2]
+
+    def passage(self, row: int, cards: Sequence[TaskCard]) -> Passage:
+        """Return the passage in a row, with its text cut from the card."""
+        card, field, kind, start, end = (int(value) for value in self.columns[row])
+        text = field_text(cards[card], _FIELDS[field])[start:end]
+        return Passage(card, _FIELDS[field], PassageKind(kind), start, end, text)
+
+    def texts(self, cards: Sequence[TaskCard]) -> list[str]:
+        """Return the text of every passage."""
+        return [self.passage(row, cards).text for row in range(len(self))]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """Passages and vectors of one encoder; row i of the backend is passage i of the table."""
+
+    identity: EncoderIdentity
+    passages: PassageTable
+    backend: FaissBackend
+    folder: Path | None = None
+
+    @classmethod
+    def open(cls, paths: BundlePaths, entry: dict[str, Any]) -> VectorSpace:
+        """Open the space that a manifest entry describes.
+
+        Raises:
+            BundleError: if its files don't fit together.
+        """
+        identity = EncoderIdentity(**entry["encoder"])
+        folder = paths.space(identity.key)
+        try:
+            columns = np.load(folder / PASSAGES, allow_pickle=False, mmap_mode="r")
+        except (OSError, ValueError) as fault:
+            raise BundleError(f"{folder / PASSAGES}: can't be read: {fault}") from None
+        backend = FaissBackend.open(folder / INDEX)
+        if backend.vectors.shape != (len(columns), identity.dimension):
+            raise BundleError(
+                f"{folder}: {len(columns)} passages of {identity.dimension} dimensions are listed, "
+                f"the index holds {backend.vectors.shape[0]} of {backend.vectors.shape[1]}"
+            )
+        return cls(identity, PassageTable(columns), backend, folder)
+
+    def write(self, paths: BundlePaths, exported: Path | None) -> dict[str, Any]:
+        """Write the space, with the exported encoder if there is one, and return its manifest entry."""
+        folder = paths.space(self.identity.key)
+        folder.mkdir(parents=True)
+        np.save(folder / PASSAGES, self.passages.columns, allow_pickle=False)
+        self.backend.write(folder / INDEX)
+        if exported is not None:
+            shutil.copytree(exported, folder / ENCODER)
+        return {
+            "encoder": asdict(self.identity),
+            "metric": "cosine",
+            "passages": len(self.passages),
+            "exported": exported is not None,
+        }
+
+    def load_encoder(self) -> Encoder:
+        """Return the exported encoder, or the original model where none was exported.
+
+        Raises:
+            EncoderError: if it can't be loaded.
+            BundleMismatchError: if the model of that name has other weights now.
+        """
+        if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
+            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER)
+        else:
+            encoder = SentenceTransformerEncoder.load(self.identity.name)
+        require_same(encoder.identity, self.identity)
+        return encoder
+
+
+def require_same(given: EncoderIdentity, stored: EncoderIdentity) -> None:
+    """Refuse an encoder that isn't the one that made the vectors.
+
+    Raises:
+        BundleMismatchError: naming both.
+    """
+    if given != stored:
+        raise BundleMismatchError(
+            f"the index was built with {describe(stored)}, this encoder is {describe(given)}: "
+            f"search with the first, or rebuild with: ale-semantic build --model {given.name}"
+        )
+
+
+def describe(identity: EncoderIdentity) -> str:
+    """Return a model's name, revision, dimension and the head of its digest."""
+    return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
+
+
+def card_starts(passages: PassageTable, cards: int) -> NDArray[np.int64]:
+    """Return the first passage of each card and, last, the number of passages; shape (cards + 1,)."""
+    return np.searchsorted(passages.cards, np.arange(cards + 1)).astype(np.int64)

@@ -1,0 +1,90 @@
+"""What every test shares: the real cards, and a machine without settings, caches or a network of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# Read once, before the fixtures below take the settings away from the code under test.
+REAL_CARDS = os.environ.get("ALE_CARDS", "").strip()
+REAL_CARDS_REQUIRED = os.environ.get("ALE_REQUIRE_REAL", "").strip() == "1"
+
+# No deadline: a busy machine is no fault of the code. In CI the same examples each time.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that read the real cards, so that `-m real` selects them."""
+    for item in items:
+        if "real_cards" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.real)
+
+
+@pytest.fixture(scope="session")
+def real_cards() -> Path:
+    """Return the checkout of the benchmark that ALE_CARDS names; skip without it, fail if it is required."""
+    if not REAL_CARDS:
+        problem = "ALE_CARDS is not set: point it at a checkout of the benchmark to test on the real cards"
+    elif not (folder := Path(REAL_CARDS).resolve()).is_dir():
+        problem = f"ALE_CARDS={REAL_CARDS} is no folder: point it at a checkout of the benchmark"
+    else:
+        return folder
+    if REAL_CARDS_REQUIRED:
+        pytest.fail(f"{problem} (ALE_REQUIRE_REAL=1 forbids to skip)")
+    pytest.skip(problem)
+
+
+@pytest.fixture(autouse=True)
+def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Take the user's settings away and put the index of each test into a folder of its own."""
+    for name in list(os.environ):
+        if name.startswith("ALE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ALE_INDEX", str(tmp_path_factory.mktemp("cache") / "index"))
+
+
+@pytest.fixture(autouse=True)
+def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer like an unplugged machine, loopback apart, unless the test is marked `network`."""
+    if request.node.get_closest_marker("network"):
+        return
+    monkeypatch.setattr(socket, "getaddrinfo", _offline_getaddrinfo(socket.getaddrinfo))
+    for method in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, method, _offline_connect(getattr(socket.socket, method)))
+
+
+def _offline_getaddrinfo(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def getaddrinfo(host: str | bytes | None, *args: Any, **kwargs: Any) -> Any:
+        if host and not _is_loopback(host):
+            raise socket.gaierror(socket.EAI_NONAME, f"tests have no network: {host!r} is not looked up")
+        return resolve(host, *args, **kwargs)
+
+    return getaddrinfo
+
+
+def _offline_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(self: socket.socket, address: Any) -> Any:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
+            raise ConnectionRefusedError(f"tests have no network: no connection to {address[0]!r}")
+        return connect(self, address)
+
+    return guarded
+
+
+def _is_loopback(host: str | bytes) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
