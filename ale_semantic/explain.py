@@ -35,12 +35,13 @@ def explain(
         notes: a remark for some rows.
     """
     query_words = {word: stem(word) for word in words(query) if word not in STOP_WORDS}
+    holders = {word: set(ranker.lexical.cards_with(root).tolist()) for word, root in query_words.items()}
     dense_ranks = ranks(ranking.dense, mask) if ranking.dense is not None else None
     lexical_ranks = ranks(ranking.lexical, mask & (ranking.lexical > 0)) if ranking.lexical is not None else None
     reasons = []
     for row in page:
         card = cards[row]
-        matched = _matched(query_words, card) if ranking.lexical is not None and ranking.lexical[row] > 0 else ()
+        matched = tuple(word for word in query_words if int(row) in holders[word])
         stems = {query_words[word] for word in matched}
         passage = _dense_passage(int(row), cards, ranker, ranking) or _lexical_passage(card, stems)
         reasons.append(
@@ -59,11 +60,6 @@ def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> L
     if scores is None or places is None or places[row] == 0:
         return None
     return LegScore(score=float(scores[row]), rank=int(places[row]))
-
-
-def _matched(query_words: Mapping[str, str], card: TaskCard) -> tuple[str, ...]:
-    present = {stem(word) for field in SEARCHED_FIELDS for word in words(field_text(card, field))}
-    return tuple(word for word, root in query_words.items() if root in present)
 
 
 def _dense_passage(

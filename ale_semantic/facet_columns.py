@@ -45,7 +45,7 @@ class ValueIndex:
     @classmethod
     def of(cls, values: tuple[str, ...], code_of: Mapping[str, int], uses: Sequence[Sequence[str]]) -> ValueIndex:
         """Make an index of what each card uses; `code_of` points each use into `values`."""
-        rows = np.repeat(np.arange(len(uses)), [len(use) for use in uses])
+        rows = np.repeat(np.arange(len(uses)), np.fromiter(map(len, uses), dtype=np.intp, count=len(uses)))
         codes = np.fromiter(map(code_of.__getitem__, chain.from_iterable(uses)), dtype=np.intp, count=len(rows))
         # One number a pair, so that a card that uses one value twice counts once.
         pairs = np.unique(rows * len(values) + codes)

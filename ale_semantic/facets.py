@@ -11,7 +11,7 @@ import numpy as np
 from ale_semantic.errors import UnknownNameError
 from ale_semantic.facet_columns import FacetColumn, Mask, nearest
 from ale_semantic.facet_fields import FIELDS, FacetField, FieldKind
-from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, Written
+from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, Written, field_name
 from ale_semantic.types import Facet, TaskCard
 
 _EXAMPLES = 5  # values shown of a field
@@ -50,7 +50,8 @@ class FacetTable:
             ValueError: if an extra field has a taken name or not one entry a card.
         """
         columns = {field.name: _column(field, cards) for field in FIELDS}
-        for name, values_of in (extra or {}).items():
+        for given, values_of in (extra or {}).items():
+            name = field_name(given)
             if name in columns:
                 raise ValueError(f"the name {name!r} of an extra field is taken")
             if len(values_of) != len(cards):

@@ -88,6 +88,14 @@ class LexicalIndex:
         return total
 
 
+    def cards_with(self, term: str) -> NDArray[np.int32]:
+        """Return the rows of the cards that hold a term, ascending."""
+        position = self.vocabulary.get(term)
+        if position is None:
+            return np.zeros(0, dtype=np.int32)
+        return np.sort(self.indices[int(self.indptr[position]) : int(self.indptr[position + 1])])
+
+
 def _weighted_terms(card: TaskCard) -> list[str]:
     found: list[str] = []
     for field, weight in FIELD_WEIGHTS.items():

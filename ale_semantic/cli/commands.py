@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ale_semantic import __version__
-from ale_semantic.cli import catalogues, searching, serving
+from ale_semantic.cli import catalogues, evaluating, searching, serving
 
 app = typer.Typer(
     name="ale-semantic",
@@ -48,3 +48,4 @@ for _command in (
     serving.app,
 ):
     app.command()(_command)
+app.command(name="eval")(evaluating.evaluate)

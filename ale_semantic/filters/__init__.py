@@ -19,7 +19,7 @@ backslash stands before a quote or another backslash. Which names and values the
 """
 
 from ale_semantic.filters.builder import FieldReference, all_of, any_of, field
-from ale_semantic.filters.conditions import And, Comparison, Condition, Missing, Not, Operator, Or, Written
+from ale_semantic.filters.conditions import And, Comparison, Condition, Missing, Not, Operator, Or, Written, field_name
 from ale_semantic.filters.parser import parse
 
 __all__ = [
@@ -35,5 +35,6 @@ __all__ = [
     "all_of",
     "any_of",
     "field",
+    "field_name",
     "parse",
 ]

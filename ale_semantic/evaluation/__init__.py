@@ -1,0 +1,1 @@
+"""Measuring retrieval: judgments, runs, measures, statistics, reports."""
