@@ -35,6 +35,8 @@ def words(text: str) -> list[str]:
 
 def fold_text(text: str) -> str:
     """Return the text in lower case, without accents, in compatibility form."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
     return unicodedata.normalize(
         "NFKC", "".join(char for char in decomposed if not unicodedata.combining(char) or _is_kana_mark(char))

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ale_semantic.analysis import fold_text
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.explain import explain
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition
 from ale_semantic.fusion import Mask, descending
+from ale_semantic.names import TaskNames
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, SearchResult, TaskCard, Verdict, Why
+from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, SearchResult, Verdict, Why
 
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
 _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
@@ -60,11 +59,14 @@ def respond(
     table: FacetTable,
     provenance: Provenance,
     question: Question,
+    names: TaskNames,
     ranker: Ranker,
     ranking: Ranking,
 ) -> SearchResult:
     """Answer a query from its ranking."""
-    scores, exact = _with_exact(catalogue.cards, question.query, ranking.fused)
+    exact = names.named(question.query)
+    scores = ranking.fused.copy()
+    scores[list(exact)] = EXACT_SCORE
     matching = question.mask
     if question.min_band is not None:
         least = _BAND_ORDER.index(question.min_band)
@@ -81,22 +83,6 @@ def respond(
     verdict = Verdict(str(thresholds.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
     counted = matching if question.min_band is not None else None
     return _result(table, provenance, question, verdict, len(order), tuple(hits), counted)
-
-
-def _with_exact(
-    cards: tuple[TaskCard, ...], query: str, scores: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], dict[int, str]]:
-    """Return the scores with the tasks that the query names raised to the top, and how each is named."""
-    wanted = fold_text(query)
-    exact: dict[int, str] = {}
-    for row, card in enumerate(cards):
-        if wanted in (fold_text(card.task_id), fold_text(card.task_id.rsplit("/", 1)[-1])):
-            exact[row] = "its id is the query"
-        elif wanted == fold_text(card.title):
-            exact[row] = "its title is the query"
-    raised = scores.copy()
-    raised[list(exact)] = EXACT_SCORE
-    return raised, exact
 
 
 def _result(

@@ -22,6 +22,7 @@ from ale_semantic.errors import BundleError, BundleMismatchError, CardError, Que
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition, parse
 from ale_semantic.lexical import LexicalIndex
+from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker
 from ale_semantic.settings import Settings
@@ -42,6 +43,7 @@ class Engine:
 
     catalogue: Catalogue
     facet_table: FacetTable
+    names: TaskNames
     ranker: Ranker
     vectors: QueryVectors
     provenance: Provenance
@@ -97,7 +99,8 @@ class Engine:
         )
         ranker = Ranker.of(catalogue.cards, space, lexical)
         table = FacetTable.from_cards(catalogue.cards)
-        return cls(catalogue, table, ranker, QueryVectors(space, encoder), provenance)
+        names = TaskNames.of(catalogue.cards)
+        return cls(catalogue, table, names, ranker, QueryVectors(space, encoder), provenance)
 
     def search(
         self,
@@ -130,7 +133,7 @@ class Engine:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
         vector = None if question.mode is Mode.LEXICAL else self.vectors.of([question.query])[0]
         ranking = self.ranker.rank(question.query, vector, question.mode)
-        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def similar(
         self,
@@ -175,7 +178,7 @@ class Engine:
         text_vector = self.vectors.of([text])[0] if text else None
         ranking = self.ranker.rank_similar(near, far, text_vector)
         question = question.narrowed(keep)
-        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def facets(self, *, where: Where = None) -> tuple[Facet, ...]:
         """Count every facet's values, each under the other facets' selections.
