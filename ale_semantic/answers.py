@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,10 +32,14 @@ class Question:
     mode: Mode
     min_band: Band | None
     count_facets: bool
+    left_out: tuple[int, ...] = ()
 
-    def narrowed(self, keep: Mask) -> Question:
-        """Return the question over fewer cards."""
-        return replace(self, mask=self.mask & keep)
+    def without(self, rows: Iterable[int]) -> Question:
+        """Return the question over all cards but some, which the asker has already."""
+        left_out = tuple(rows)
+        mask = self.mask.copy()
+        mask[list(left_out)] = False
+        return replace(self, mask=mask, left_out=left_out)
 
     @property
     def where(self) -> str:
@@ -67,12 +72,13 @@ def respond(
     exact = names.named(question.query)
     scores = ranking.fused.copy()
     scores[list(exact)] = EXACT_SCORE
-    matching = question.mask
-    if question.min_band is not None:
-        least = _BAND_ORDER.index(question.min_band)
-        matching = matching & (ranker.thresholds(question.mode).levels(scores) >= least)
-    order = descending(scores, matching)
     thresholds = ranker.thresholds(question.mode)
+    # Over all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
+    matching = np.ones(len(scores), dtype=bool)
+    matching[list(question.left_out)] = False
+    if question.min_band is not None:
+        matching &= thresholds.levels(scores) >= _BAND_ORDER.index(question.min_band)
+    order = descending(scores, matching & question.mask)
     page = order[question.offset : question.offset + question.k]
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
     hits = [
@@ -81,8 +87,7 @@ def respond(
     ]
     best = float(scores[question.mask].max(initial=-np.inf))
     verdict = Verdict(str(thresholds.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
-    counted = matching if question.min_band is not None else None
-    return _result(table, provenance, question, verdict, len(order), tuple(hits), counted)
+    return _result(table, provenance, question, verdict, len(order), tuple(hits), matching)
 
 
 def _result(
@@ -97,7 +102,7 @@ def _result(
     facets: tuple[Facet, ...] = ()
     if question.count_facets:
         facets = table.counts(condition=question.condition, matching=matching)
-    if matching is None:
+    if question.min_band is None:
         counted = "tasks that pass the filter" if question.condition is not None else "all tasks"
     else:
         counted = f"tasks that match the query at least {question.min_band}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +33,7 @@ def card_from_raw(raw: RawCard) -> TaskCard:
     given_os = reader.text("os") or _optional_text(reader, vm, "os") or _optional_text(reader, vm, "osType")
     card = TaskCard(
         task_id=task_id,
-        title=reader.text("title") or folder.replace("_", " ").replace("-", " "),
+        title=reader.text("title") or folder.replace("_", " ").replace("-", " ").strip() or folder,
         summary=reader.required_text("summary"),
         prompt=reader.required_text("prompt"),
         domain=task_id.split("/", 1)[0] if "/" in task_id else reader.required_text("category"),
@@ -50,7 +51,9 @@ def card_from_raw(raw: RawCard) -> TaskCard:
         published=reader.boolean("published"),
         source_path=reader.text("source_path") or f"tasks/{task_id}",
     )
-    return _with_findings(card, reader, snapshot, given_os)
+    card = _with_findings(card, reader, snapshot, given_os)
+    _require_whole_characters(card, raw.where)
+    return card
 
 
 def card_to_row(card: TaskCard) -> dict[str, Any]:
@@ -88,9 +91,20 @@ def card_to_row(card: TaskCard) -> dict[str, Any]:
 def _task_id(reader: FieldReader, raw: RawCard) -> str:
     """Return the id: the card's place in a checkout is authoritative, else its own field."""
     task_id = raw.task_id or reader.required_text("task_id")
-    if any(character.isspace() for character in task_id) or not task_id.strip("/"):
-        raise CardError(raw.where, reader.used_name("task_id") or "task_id", f"is not an id: {task_id!r}")
+    steps = task_id.split("/")
+    if any(character.isspace() for character in task_id) or any(step in ("", ".", "..") for step in steps):
+        field = "(folder)" if raw.task_id else reader.used_name("task_id") or "task_id"
+        raise CardError(raw.where, field, f"is not an id like domain/task, without blanks: {task_id!r}")
     return task_id
+
+
+def _require_whole_characters(card: TaskCard, where: str) -> None:
+    """Refuse half characters (lone surrogates), which JSON can spell but no file, index or page can hold."""
+    for column, value in card_to_row(card).items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise CardError(where, column, "holds half a character (a lone surrogate)") from None
 
 
 def _optional_text(reader: FieldReader, mapping: Mapping[str, Any], key: str, field: str = "vm") -> str | None:
@@ -139,21 +153,24 @@ def _tiers(reader: FieldReader) -> tuple[Tier, ...]:
 def _software(reader: FieldReader) -> tuple[SoftwareUse, ...]:
     return tuple(
         SoftwareUse(name=known.name, version=known.version, raw=raw)
-        for raw in reader.texts("software")
+        for raw in dict.fromkeys(reader.texts("software"))
         for known in canonical_software(raw)
     )
 
 
 def _inputs(reader: FieldReader) -> tuple[InputFile, ...]:
     files = []
-    for item in reader.items("inputs"):
+    for number, item in enumerate(reader.items("inputs")):
         if isinstance(item, str):  # an older card shape lists bare paths
             item = {"name": PurePosixPath(item).name, "path": item}
         if not isinstance(item, Mapping):
             raise reader.error("inputs", f"must hold objects or paths, found {type(item).__name__}")
         name, path, description, raw_format = (
-            str(item.get(key) or "").strip() for key in ("name", "path", "description", "format")
+            _optional_text(reader, item, key, f"{reader.used_name('inputs')}[{number}]") or ""
+            for key in ("name", "path", "description", "format")
         )
+        if not name and not path:
+            raise reader.error("inputs", f"must give each file a name or a path; number {number} has none")
         formats = canonical_formats(raw_format or PurePosixPath(path).suffix)
         files.append(
             InputFile(
@@ -220,9 +237,11 @@ def _oddities(card: TaskCard, reader: FieldReader, snapshot: str | None, given_o
     derived = operating_system(snapshot, None)
     if given_os and derived and card.os is not derived:
         found.append(Finding("os-conflict", f"the card says {given_os}, its snapshot {snapshot} is {derived}"))
-    spellings = Counter(use.name for use in card.software)
+    spellings = Counter(use.name for raw in reader.texts("software") for use in canonical_software(raw))
     found += [
-        Finding("duplicate-software", f"{name} is listed {times} times") for name, times in spellings.items() if times > 1
+        Finding("duplicate-software", f"{name} is listed {times} times")
+        for name, times in spellings.items()
+        if times > 1
     ]
     return found
 

@@ -62,7 +62,8 @@ class Catalogue:
         if faults and not skip_invalid:
             raise SourceError(_report(faults))
         if not cards:
-            raise SourceError(f"{source.origin.name} holds no readable task card")
+            found = f"\n{_report(faults)}" if faults else ""
+            raise SourceError(f"{source.origin.name} holds no readable task card{found}")
         return cls.of(cards, origin=source.origin, skipped=tuple(faults), notices=notices)
 
     @classmethod
@@ -75,7 +76,7 @@ class Catalogue:
         notices: tuple[str, ...] = (),
     ) -> Catalogue:
         """Make a catalogue of cards in memory."""
-        ordered = tuple(sorted(_settled(cards), key=lambda card: card.task_id))
+        ordered = tuple(sorted(settled(cards), key=lambda card: card.task_id))
         return cls(ordered, origin, fingerprint_of(ordered), skipped, notices)
 
     def __len__(self) -> int:
@@ -127,7 +128,7 @@ def card_line(card: TaskCard) -> str:
     return json.dumps(card_to_row(card), ensure_ascii=False, sort_keys=True)
 
 
-def _settled(cards: Sequence[TaskCard]) -> list[TaskCard]:
+def settled(cards: Sequence[TaskCard]) -> list[TaskCard]:
     """Return the cards with one spelling for all software names and formats that differ only in spelling."""
     software = settle_spellings(use.name for card in cards for use in card.software)
     formats = settle_spellings(name for card in cards for file in card.inputs for name in file.formats)

@@ -8,25 +8,26 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ale_semantic import __version__
 from ale_semantic.answers import Question, browse, respond
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.embeddings.build import read_cards
-from ale_semantic.embeddings.bundle import open_generation
+from ale_semantic.embeddings.bundle import RELATED, open_generation
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
 from ale_semantic.embeddings.registry import find_model
-from ale_semantic.embeddings.space import VectorSpace, describe, require_same
+from ale_semantic.embeddings.space import VectorSpace, describe, read_cards, require_same
 from ale_semantic.errors import BundleError, BundleMismatchError, CardError, QueryError
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition, parse
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
-from ale_semantic.ranking import Ranker
+from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.settings import Settings
 from ale_semantic.sources import Origin
+from ale_semantic.spelling import Speller
 from ale_semantic.types import Band, Facet, Mode, Provenance, SearchResult
 
 MAX_QUERY_CHARACTERS = 20_000  # a long pasted prompt fits; a whole book is a mistake
@@ -46,6 +47,7 @@ class Engine:
     names: TaskNames
     ranker: Ranker
     vectors: QueryVectors
+    speller: Speller
     provenance: Provenance
 
     @classmethod
@@ -72,7 +74,7 @@ class Engine:
             _require_model(model, space.identity)
         origin = manifest["catalogue"]
         try:
-            cards = tuple(read_cards(paths))
+            cards = tuple(read_cards(paths.cards))
         except CardError as fault:
             raise BundleError(f"{where}: {fault}") from None
         catalogue = Catalogue(
@@ -80,11 +82,19 @@ class Engine:
             origin=Origin(origin["name"], origin["revision"], origin["demo"]),
             fingerprint=origin["fingerprint"],
         )
-        return cls.of(catalogue, space, LexicalIndex.open(paths.lexical), encoder=encoder)
+        related = paths.root / RELATED
+        matrix = np.load(related, allow_pickle=False, mmap_mode="r") if related.is_file() else None
+        return cls.of(catalogue, space, LexicalIndex.open(paths.lexical), related=matrix, encoder=encoder)
 
     @classmethod
     def of(
-        cls, catalogue: Catalogue, space: VectorSpace, lexical: LexicalIndex, *, encoder: Encoder | None = None
+        cls,
+        catalogue: Catalogue,
+        space: VectorSpace,
+        lexical: LexicalIndex,
+        *,
+        related: NDArray[np.float32] | None = None,
+        encoder: Encoder | None = None,
     ) -> Engine:
         """Make an engine of parts in memory."""
         provenance = Provenance(
@@ -97,10 +107,11 @@ class Engine:
             version=__version__,
             demo=catalogue.origin.demo,
         )
-        ranker = Ranker.of(catalogue.cards, space, lexical)
+        ranker = Ranker.of(space, lexical, related)
         table = FacetTable.from_cards(catalogue.cards)
         names = TaskNames.of(catalogue.cards)
-        return cls(catalogue, table, names, ranker, QueryVectors(space, encoder), provenance)
+        vectors = QueryVectors(space, encoder)
+        return cls(catalogue, table, names, ranker, vectors, Speller(lexical, vectors), provenance)
 
     def search(
         self,
@@ -131,8 +142,7 @@ class Engine:
         question = self._question(_clean(query), where, k, offset, mode, min_band, facets)
         if not question.query:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
-        vector = None if question.mode is Mode.LEXICAL else self.vectors.of([question.query])[0]
-        ranking = self.ranker.rank(question.query, vector, question.mode)
+        ranking = self._rank(question.query, question.mode)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def similar(
@@ -173,11 +183,8 @@ class Engine:
         far = [self.catalogue.row(task_id) for task_id in dict.fromkeys(unlike)]
         label = " ".join([*likes, *(f"-{task_id}" for task_id in unlike), text]).strip()
         question = self._question(label, where, k, offset, Mode.DENSE, min_band, facets)
-        keep = np.ones(len(self.catalogue), dtype=bool)
-        keep[near + far] = False
-        text_vector = self.vectors.of([text])[0] if text else None
-        ranking = self.ranker.rank_similar(near, far, text_vector)
-        question = question.narrowed(keep)
+        ranking = self.ranker.rank_similar(near, far, self._rank(text, Mode.HYBRID) if text else None)
+        question = question.without(near + far)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def facets(self, *, where: Where = None) -> tuple[Facet, ...]:
@@ -187,6 +194,11 @@ class Engine:
             FilterError: if the filter can't be understood.
         """
         return self.facet_table.counts(condition=_condition(where), matching=None)
+
+    def _rank(self, query: str, mode: Mode) -> Ranking:
+        corrected = self.speller.correct(query)
+        vector = None if mode is Mode.LEXICAL else self.vectors.of([corrected.text])[0]
+        return self.ranker.rank(corrected.terms, vector, mode)
 
     def _question(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ale_semantic.errors import AleSemanticError, MissingExtraError
+from ale_semantic.errors import AleSemanticError
 from ale_semantic.serialise import card_to_dict
+from ale_semantic.sources.tables import FORMULA
 from ale_semantic.types import Provenance, SearchResult, TaskCard
 
 CARD_ADDRESS = "https://github.com/rdi-berkeley/agents-last-exam/tree/main/tasks/"
-# A spreadsheet takes a cell that begins with one of these for a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Characters that Markdown, or GitHub's dialect of it, may take for more than themselves.
+_MARKS = re.compile(r"[\\`*_{}\[\]>#|!~$@]")
+_LINE_STARTS = re.compile(r"^([-+=]|\d+(?=[.)]))")
 
 
 class ExportFormat(StrEnum):
@@ -87,11 +90,7 @@ def export_format(path: Path) -> ExportFormat:
 
 
 def export_bytes(selection: Selection, form: ExportFormat) -> bytes:
-    """Return a selection as the content of a file.
-
-    Raises:
-        MissingExtraError: if Parquet is asked for and pyarrow isn't installed.
-    """
+    """Return a selection as the content of a file."""
     return _WRITERS[form](selection)
 
 
@@ -122,7 +121,8 @@ def _jsonl(selection: Selection) -> bytes:
 
 
 def _markdown(selection: Selection) -> bytes:
-    lines = ["# Tasks", "", *(f"- {name}: `{value or '-'}`" for name, value in selection.origin().items()), ""]
+    origin = [f"- {name}: {_markdown_text(value) or '-'}" for name, value in selection.origin().items()]
+    lines = ["# Tasks", "", *origin, ""]
     lines += ["| # | task | title | tiers | system | software | note |", "|---|---|---|---|---|---|---|"]
     for place, task in enumerate(selection.tasks, start=1):
         card = task.card
@@ -138,17 +138,15 @@ def _markdown(selection: Selection) -> bytes:
         lines.append("| " + " | ".join(_markdown_text(cell) for cell in cells) + " |")
     for task in selection.tasks:
         address = CARD_ADDRESS + quote(task.card.task_id)
-        lines += ["", f"## {_markdown_text(task.card.title)}", "", f"[{_markdown_text(task.card.task_id)}]({address})", ""]
-        lines.append(_markdown_text(task.card.summary))
+        title, task_id, summary = map(_markdown_text, (task.card.title, task.card.task_id, task.card.summary))
+        lines += ["", f"## {title}", "", f"[{task_id}]({address})", "", summary]
     return ("\n".join(lines) + "\n").encode()
 
 
 def _parquet(selection: Selection) -> bytes:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Parquet", "parquet") from None
+    import pyarrow
+    import pyarrow.parquet
+
     rows = [_flat(task, selection) for task in selection.tasks]
     table = pyarrow.Table.from_pylist(rows) if rows else pyarrow.table({name: [] for name in _columns(selection)})
     stream = io.BytesIO()
@@ -189,15 +187,15 @@ def _columns(selection: Selection) -> list[str]:
 
 def _cell(value: Any) -> Any:
     """Return a cell that no spreadsheet takes for a formula."""
-    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
+    return "'" + value if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def _markdown_text(text: str) -> str:
     """Return text as Markdown that shows it literally, on one line."""
-    flat = " ".join(text.split())
-    for mark in "\\`*_{}[]<>#|!":
-        flat = flat.replace(mark, "&lt;" if mark == "<" else "\\" + mark)
-    return flat
+    flat = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    flat = _MARKS.sub(r"\\\g<0>", flat)
+    # A list, a rule or an underlined heading begins with these, at the start of a line only.
+    return _LINE_STARTS.sub(lambda start: f"&#{ord(start[0][0])};{start[0][1:]}", flat)
 
 
 _WRITERS: Mapping[ExportFormat, Callable[[Selection], bytes]] = {

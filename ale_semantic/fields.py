@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
+import re
+import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +37,10 @@ PUBLIC_FIELDS: Mapping[str, tuple[str, ...]] = {
     "source_path": ("source_repo_path",),
     "findings": ("findings",),
 }
+
+# Text that begins like this is a list or an object, not the first line of some prose ("[Optional] ...").
+_STRUCTURE = re.compile(r"""\s*(?:\{|\[\s*["'{\[\]])""")
+_ITEM_ENDS = frozenset("'\"}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ class FieldReader:
             return None
         try:
             number = float(value) if not isinstance(value, bool) else float("nan")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not number.is_integer() or number < 0:
             raise self.error(field, f"must be a whole number, found {value!r}")
@@ -110,7 +117,7 @@ class FieldReader:
         if value is None:
             return ()
         if isinstance(value, str):
-            value = _decoded_list(value)
+            value = self._decoded_list(field, value)
         elif hasattr(value, "tolist"):  # a NumPy array, as pandas yields for a list column
             value = value.tolist()
         if not isinstance(value, Sequence) or isinstance(value, (bytes, str)):
@@ -126,15 +133,12 @@ class FieldReader:
         return tuple(item.strip() for item in items if item.strip())
 
     def mapping(self, field: str) -> Mapping[str, Any]:
-        """Return a nested field, given nested or as JSON text."""
+        """Return a nested field, given nested, as JSON text or as a Python mapping."""
         value = self._value(field)
         if value is None:
             return {}
         if isinstance(value, str):
-            try:
-                value = json.loads(value)
-            except json.JSONDecodeError as fault:
-                raise self.error(field, f"is not JSON ({fault.msg} at character {fault.pos})") from None
+            value = self._decoded(field, value)
         if not isinstance(value, Mapping):
             raise self.error(field, f"must be an object, found {type(value).__name__}")
         return value
@@ -146,6 +150,41 @@ class FieldReader:
     def _value(self, field: str) -> Any:
         return self._found[field][1] if field in self._found else None
 
+    def _decoded_list(self, field: str, text: str) -> Any:
+        """Decode a list that a table stores as text; other text is one item a line."""
+        if _STRUCTURE.match(text):
+            return self._decoded(field, text)
+        try:
+            value = parse_json(text)
+        except ValueError:
+            value = None
+        return value if isinstance(value, list) else text.strip().splitlines()
+
+    def _decoded(self, field: str, text: str) -> Any:
+        """Decode JSON, or what data frames write into a table's cell: Python's and NumPy's notation."""
+        try:
+            return parse_json(text)
+        except ValueError as fault:
+            problem = str(fault)
+        try:
+            return ast.literal_eval(_with_commas(text.strip()))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+            raise self.error(field, f"is not JSON ({problem})") from None
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: if it isn't JSON, with a message that says where.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as fault:
+        raise ValueError(f"{fault.msg} at line {fault.lineno}, character {fault.colno}") from None
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
 
 def _is_empty(value: Any) -> bool:
     """Tell whether a source left a value out: null, NaN (pandas' null), or blank text."""
@@ -154,16 +193,17 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _decoded_list(text: str) -> Any:
-    """Decode a list that a table stores as text."""
-    stripped = text.strip()
-    if stripped.startswith("["):
-        try:
-            return json.loads(stripped)
-        except json.JSONDecodeError:
-            pass  # not JSON: data frames write Python lists into CSV, so that form is tried next
-        try:
-            return ast.literal_eval(stripped)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            pass  # a text that only looks like a list, kept as one line each
-    return stripped.splitlines()
+def _with_commas(text: str) -> str:
+    """Return a Python literal with commas between the items of a NumPy array, which prints none.
+
+    Without them `['a' 'b']` would be read as one text, 'ab'.
+    """
+    parts: list[str] = []
+    for token in tokenize.generate_tokens(io.StringIO(" ".join(text.splitlines())).readline):
+        if not token.string.strip():  # the end of the line, or of the text
+            continue
+        ended = bool(parts) and parts[-1][-1] in _ITEM_ENDS
+        if ended and (token.type == tokenize.STRING or token.string in ("{", "[")):
+            parts.append(",")
+        parts.append(token.string)
+    return " ".join(parts)

@@ -53,6 +53,12 @@ def mean_of_best(scores: Scores, owner: NDArray[np.int32], cards: int, count: in
     return np.asarray(total / np.maximum(number, 1), dtype=np.float32)
 
 
+def softmax(scores: Scores) -> Scores:
+    """Return exp(x) / sum of exp(x)."""
+    powers = np.exp(scores - scores.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float32)
+
+
 def descending(scores: Scores, mask: Mask) -> NDArray[np.int64]:
     """Return the rows in the mask, best score first, ties in the order of the rows (that is, of the ids)."""
     rows = np.flatnonzero(mask)

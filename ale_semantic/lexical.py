@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.analysis import terms
+from ale_semantic.analysis import terms, words
 from ale_semantic.embeddings.passages import field_text
 from ale_semantic.types import Field, TaskCard
 
@@ -24,6 +24,8 @@ FIELD_WEIGHTS: Mapping[Field, int] = {
     Field.PROMPT: 1,
     Field.INPUTS: 1,
 }
+WeightedTerms = Sequence[tuple[str, float]]  # index terms of a query, each with how much it counts
+SHORTEST_SPELLED = 4  # letters; a shorter word has too many neighbours to be corrected
 _ARRAYS = ("data", "indices", "indptr")
 _VOCABULARY = "vocabulary.json"
 
@@ -32,7 +34,7 @@ _VOCABULARY = "vocabulary.json"
 class LexicalIndex:
     """A BM25 weight for each (term, card), stored by term.
 
-    `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`.
+    `words` are the catalogue's words before stemming, for spelling. `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`.
     """
 
     vocabulary: Mapping[str, int]
@@ -40,6 +42,7 @@ class LexicalIndex:
     indices: NDArray[np.int32]
     indptr: NDArray[np.int64]
     cards: int
+    words: Sequence[str]
 
     @classmethod
     def build(cls, cards: Sequence[TaskCard]) -> LexicalIndex:
@@ -56,6 +59,7 @@ class LexicalIndex:
             indices=np.asarray(scores["indices"], dtype=np.int32),
             indptr=np.asarray(scores["indptr"], dtype=np.int64),
             cards=len(cards),
+            words=_plain_words(cards),
         )
 
     @classmethod
@@ -64,7 +68,10 @@ class LexicalIndex:
         arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False, mmap_mode="r") for name in _ARRAYS}
         stored = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
         return cls(
-            vocabulary={term: position for position, term in enumerate(stored["terms"])}, cards=stored["cards"], **arrays
+            vocabulary={term: position for position, term in enumerate(stored["terms"])},
+            cards=stored["cards"],
+            words=stored["words"],
+            **arrays,
         )
 
     def write(self, folder: Path) -> None:
@@ -74,17 +81,18 @@ class LexicalIndex:
             np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
         ordered = sorted(self.vocabulary, key=self.vocabulary.__getitem__)
         (folder / _VOCABULARY).write_text(
-            json.dumps({"cards": self.cards, "terms": ordered}, ensure_ascii=False), encoding="utf-8"
+            json.dumps({"cards": self.cards, "terms": ordered, "words": list(self.words)}, ensure_ascii=False),
+            encoding="utf-8",
         )
 
-    def scores(self, query_terms: Sequence[str]) -> NDArray[np.float32]:
+    def scores(self, query: WeightedTerms) -> NDArray[np.float32]:
         """Return the BM25 score of each card, shape (cards,); 0 where no term matches."""
         total = np.zeros(self.cards, dtype=np.float32)
-        for term in query_terms:
+        for term, weight in query:
             position = self.vocabulary.get(term)
             if position is not None:
                 span = slice(int(self.indptr[position]), int(self.indptr[position + 1]))
-                total[self.indices[span]] += self.data[span]
+                total[self.indices[span]] += np.float32(weight) * self.data[span]
         return total
 
 
@@ -101,3 +109,9 @@ def _weighted_terms(card: TaskCard) -> list[str]:
     for field, weight in FIELD_WEIGHTS.items():
         found.extend(terms(field_text(card, field)) * weight)
     return found
+
+
+def _plain_words(cards: Sequence[TaskCard]) -> list[str]:
+    """Return all words of letters in the cards that are long enough to be mended, sorted."""
+    found = {word for card in cards for field in FIELD_WEIGHTS for word in words(field_text(card, field))}
+    return sorted(word for word in found if len(word) >= SHORTEST_SPELLED and word.isalpha() and word.isascii())

@@ -5,11 +5,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ale_semantic.embeddings.encoder import Encoder, TextKind, Vectors
+from ale_semantic.embeddings.encoder import Encoder, TextKind, TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
 
-_KEPT = 1024  # vectors of 1.5 kB each
+_KEPT = 1024  # a query of ten words takes 17 kB
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """One query as the encoder sees it: its unit vector, shape (dimension,), and its words in context."""
+
+    vector: Vectors
+    tokens: TokenVectors
 
 
 class QueryVectors:
@@ -20,7 +29,7 @@ class QueryVectors:
         self._space = space
         self._encoder = encoder
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._kept: OrderedDict[str, QueryVector] = OrderedDict()
 
     @property
     def encoder(self) -> Encoder:
@@ -30,15 +39,16 @@ class QueryVectors:
                 self._encoder = self._space.load_encoder()
             return self._encoder
 
-    def of(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one unit vector a query, shape (dimension,) each."""
+    def of(self, texts: Sequence[str]) -> list[QueryVector]:
+        """Return each query's vectors."""
         with self._lock:
             found = {text: self._kept[text] for text in texts if text in self._kept}
             for text in found:
                 self._kept.move_to_end(text)
         new = [text for text in dict.fromkeys(texts) if text not in found]
         if new:
-            made = dict(zip(new, self.encoder.encode(new, TextKind.QUERY), strict=True))
+            vectors, tokens = self.encoder.encode_tokens(new, TextKind.QUERY)
+            made = {text: QueryVector(vectors[row], tokens[row]) for row, text in enumerate(new)}
             found |= made
             with self._lock:
                 self._kept |= made

@@ -1,24 +1,55 @@
-"""The ranking recipe: how the legs' evidence becomes one score a card."""
+"""The ranking recipe: how the evidence of the legs becomes one score a card.
+
+Each component is standardised over all cards and weighted. The weights were fitted on the development queries
+(docs/quality.md has the ablations). The scores are then spread over related cards: a card that is much like
+those that answer the query well gains (cluster-hypothesis smoothing, Diaz, CIKM 2005).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.analysis import terms
 from ale_semantic.bands import Thresholds
-from ale_semantic.embeddings.encoder import Vectors
 from ale_semantic.embeddings.passages import PassageKind
-from ale_semantic.embeddings.space import VectorSpace, card_starts
-from ale_semantic.fusion import Scores, best_per_card, mean_of_best, standardise
-from ale_semantic.lexical import LexicalIndex
-from ale_semantic.types import Mode, TaskCard
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
+from ale_semantic.lexical import LexicalIndex, WeightedTerms
+from ale_semantic.query_vectors import QueryVector
+from ale_semantic.types import Field, Mode
 
-BEST_SENTENCES = 3
-VIEW_WEIGHT, SENTENCE_WEIGHT, LEXICAL_WEIGHT = 0.4, 0.3, 0.3
+BEST_PASSAGES = 3  # a card is as near as the mean of its few nearest passages: one alone is often a chance hit
+
+
+class Component(StrEnum):
+    """One piece of evidence for a card."""
+
+    PASSAGES = "passages"  # mean cosine of the best few passages of any grain
+    BEST = "best"  # cosine of the best passage
+    OVERVIEW = "overview"  # cosine of title and summary
+    SUBDOMAIN = "subdomain"  # cosine of the subdomain's name
+    STEPS = "steps"  # cosine of the must-do steps
+    WORDS = "words"  # BM25
+    LATE = "late"  # late interaction over the words in context
+    LATE_OVERVIEW = "late_overview"
+
+
+WEIGHTS: Mapping[Component, float] = {
+    Component.PASSAGES: 0.4,
+    Component.BEST: 0.1,
+    Component.OVERVIEW: 0.1,
+    Component.SUBDOMAIN: 0.1,
+    Component.STEPS: 0.1,
+    Component.WORDS: 0.2,
+    Component.LATE: 0.3,
+}
+_VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN, Component.STEPS: Field.MUST_DO}
+SHARPNESS = 1.2  # of the softmax that says how much each card counts as an answer
+SPREAD = 0.5  # how much a card gains from related answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,53 +63,129 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """The passages of one field at its coarse grain: their rows, and the card of each."""
+
+    rows: NDArray[np.int64]
+    cards: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranker:
-    """The legs of one index and their weights."""
+    """The legs of one index; `related` is the cards' relatedness, shape (cards, cards), None in a large index."""
 
     space: VectorSpace
     lexical: LexicalIndex
-    starts: NDArray[np.int64]
-    card_vectors: Vectors
+    related: NDArray[np.float32] | None
+    views: Mapping[Component, View]
 
     @classmethod
-    def of(cls, cards: Sequence[TaskCard], space: VectorSpace, lexical: LexicalIndex) -> Ranker:
+    def of(cls, space: VectorSpace, lexical: LexicalIndex, related: NDArray[np.float32] | None) -> Ranker:
         """Prepare the ranking of one index."""
-        starts = card_starts(space.passages, len(cards))
-        sums = np.add.reduceat(space.backend.vectors, starts[:-1], axis=0)
-        return cls(space, lexical, starts, sums / np.linalg.norm(sums, axis=1, keepdims=True))
+        passages = space.passages
+        coarse = passages.kinds != PassageKind.SENTENCE
+        views = {}
+        for component, field in _VIEWS.items():
+            rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(field)))
+            views[component] = View(rows, passages.cards[rows])
+        return cls(space, lexical, related, views)
 
-    def rank(self, query: str, vector: Vectors | None, mode: Mode) -> Ranking:
+    @property
+    def cards(self) -> int:
+        """Return the number of cards."""
+        return self.lexical.cards
+
+    def rank(self, terms: WeightedTerms, query: QueryVector | None, mode: Mode) -> Ranking:
         """Score all cards.
 
         Args:
-            query: the text.
-            vector: its vector, shape (dimension,); None in lexical mode.
+            terms: the query's index terms with their weights.
+            query: the query's vectors; None in lexical mode.
             mode: which legs take part.
         """
-        lexical = self.lexical.scores(terms(query)) if mode is not Mode.DENSE else None
-        if vector is None:
-            words = lexical if lexical is not None else np.zeros(self.lexical.cards, dtype=np.float32)
-            return Ranking(words, None, words, None)
-        passages = self.space.backend.scores(vector[None, :], None)[0]
-        best, rows = best_per_card(passages, self.starts)
-        sentence = self.space.passages.kinds == PassageKind.SENTENCE
-        few = mean_of_best(passages[sentence], self.space.passages.cards[sentence], self.lexical.cards, BEST_SENTENCES)
-        fused = VIEW_WEIGHT * standardise(best) + SENTENCE_WEIGHT * standardise(few)
-        if lexical is not None:
-            fused = fused + LEXICAL_WEIGHT * standardise(lexical)
-        return Ranking(fused, best, lexical, rows)
+        words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
+        if query is None:
+            scores = words if words is not None else np.zeros(self.cards, dtype=np.float32)
+            return Ranking(standardise(scores), None, scores, None)
+        components, rows = self.dense_components(query)
+        if words is not None:
+            components[Component.WORDS] = words
+        return Ranking(self.spread(fused(components)), components[Component.BEST], words, rows)
 
-    def rank_similar(self, near: Sequence[int], far: Sequence[int], text: Vectors | None) -> Ranking:
-        """Score all cards by nearness to some cards and a text, and distance from others."""
-        target = self.card_vectors[list(near)].sum(axis=0) - 0.5 * self.card_vectors[list(far)].sum(axis=0)
+    def dense_components(self, query: QueryVector) -> tuple[dict[Component, Scores], NDArray[np.int64]]:
+        """Return what the encoder says of each card, and the row of each card's best passage."""
+        cosines = self.space.backend.scores(query.vector[None, :], None)[0]
+        best, rows = best_per_card(cosines, self.space.starts)
+        components = {
+            Component.PASSAGES: mean_of_best(cosines, self.space.passages.cards, self.cards, BEST_PASSAGES),
+            Component.BEST: best,
+            Component.LATE: self.space.late.scores(query.tokens),
+        }
+        for component, view in self.views.items():
+            scores = np.full(self.cards, np.inf, dtype=np.float32)
+            np.minimum.at(scores, view.cards, -cosines[view.rows])
+            found = np.isfinite(scores)
+            # A card without the field is taken to be as far as the farthest card that has it.
+            scores[~found] = scores[found].max(initial=0.0)
+            components[component] = -scores
+        return components, rows
+
+    def spread(self, scores: Scores) -> Scores:
+        """Return standardised scores to which related cards have lent theirs."""
+        own = standardise(scores)
+        if self.related is None:
+            return own
+        return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.related), dtype=np.float32)
+
+    def rank_similar(self, near: Sequence[int], far: Sequence[int], text: Ranking | None) -> Ranking:
+        """Score all cards by nearness to some cards and to a text's ranking, and by distance from others.
+
+        Args:
+            near: rows of the cards to be near to.
+            far: rows of the cards to be far from; each counts half as much as a near one.
+            text: the ranking of a text to be near to.
+        """
+        parts = [self.relatedness(row) for row in near] + [-0.5 * self.relatedness(row) for row in far]
         if text is not None:
-            target = target + text
-        target = target / np.linalg.norm(target)
-        passages = self.space.backend.scores(target[None, :].astype(np.float32), None)[0]
-        _, rows = best_per_card(passages, self.starts)
-        dense = np.clip(self.card_vectors @ target, -1, 1)
-        return Ranking(dense, dense, None, rows)
+            parts.append(standardise(text.fused))
+        scores = np.asarray(np.mean(parts, axis=0), dtype=np.float32)
+        if near:
+            cosines, rows = self._nearest_passages(near)
+        else:
+            assert text is not None and text.dense is not None and text.best_passage is not None
+            cosines, rows = text.dense, text.best_passage
+        return Ranking(scores, cosines, None, rows)
+
+    def relatedness(self, row: int) -> Scores:
+        """Return how related one card is to each card, shape (cards,)."""
+        if self.related is not None:
+            return np.asarray(self.related[row], dtype=np.float32)
+        overview = self.overview_vectors([row])[0]
+        return standardise(self._view_cosines(overview))
+
+    def overview_vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vectors of the cards' title and summary, shape (rows, dimension)."""
+        view = self.views[Component.OVERVIEW]
+        first = np.searchsorted(view.cards, np.asarray(rows))
+        return np.asarray(self.space.backend.vectors[view.rows[first]], dtype=np.float32)
+
+    def _view_cosines(self, vector: NDArray[np.float32]) -> Scores:
+        view = self.views[Component.OVERVIEW]
+        cosines = self.space.backend.scores(vector[None, :], view.rows)[0]
+        return best_per_card(cosines, np.searchsorted(view.cards, np.arange(self.cards + 1)).astype(np.int64))[0]
+
+    def _nearest_passages(self, near: Sequence[int]) -> tuple[Scores, NDArray[np.int64]]:
+        """Return each card's passage that is nearest to the given cards' overviews."""
+        target = self.overview_vectors(near).sum(axis=0)
+        target = target / max(float(np.linalg.norm(target)), 1e-9)
+        return best_per_card(self.space.backend.scores(target[None, :], None)[0], self.space.starts)
 
     def thresholds(self, mode: Mode) -> Thresholds:
         """Return the bands of a mode."""
-        return Thresholds(strong=0.5, weak=0.3)
+        return Thresholds(strong=3.0, weak=2.0)
+
+
+def fused(components: Mapping[Component, Scores]) -> Scores:
+    """Return the weighted sum of the standardised components, shape (cards,)."""
+    parts = [WEIGHTS[name] * standardise(scores) for name, scores in components.items() if name in WEIGHTS]
+    return np.asarray(np.sum(parts, axis=0), dtype=np.float32)

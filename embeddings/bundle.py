@@ -13,14 +13,17 @@ any moment leaves the earlier index whole, and a reader keeps the generation it 
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +43,11 @@ SPACES = "spaces"
 PASSAGES = "passages.npy"
 INDEX = "index.faiss"
 ENCODER = "encoder"
+LATE = "late"
+RELATED = "related.npy"
+_GENERATION = re.compile(r"g-[0-9a-f]{12}")
+_SEAL = "seal"  # the manifest's own digest
+_DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
 
 
@@ -125,8 +133,8 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
         lock.acquire()
     except filelock.Timeout:
         raise BundleError(f"another build is writing {folder}; wait for it to end, or name another --index") from None
-    except OSError as fault:
-        raise BundleError(f"{folder}: can't be written: {fault.strerror}") from None
+    except (OSError, NotImplementedError) as fault:  # the latter where a file system knows no locks
+        raise BundleError(f"{folder}: can't be written: {getattr(fault, 'strerror', None) or fault}") from None
     paths = BundlePaths(folder / f"g-{uuid.uuid4().hex[:12]}")
     try:
         _remove_leftovers(folder)
@@ -135,11 +143,14 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
         if not paths.manifest.is_file():
             raise BundleError(f"{paths.root}: the generation was not sealed")
         _point_to(folder, paths.root.name)
-        _remove_leftovers(folder)
     except OSError as fault:
         raise BundleError(
-            f"{folder}: the index could not be written ({fault.strerror}); the earlier one, if any, is unchanged"
+            f"{folder}: the index could not be written ({fault.strerror or fault}); "
+            "the earlier one, if any, is unchanged"
         ) from fault
+    else:
+        with suppress(OSError):  # the new index stands; the next build tidies up
+            _remove_leftovers(folder)
     finally:
         if _current_or_none(folder) != paths.root.name:
             shutil.rmtree(paths.root, ignore_errors=True)
@@ -150,11 +161,12 @@ def seal(paths: BundlePaths, manifest: dict[str, Any]) -> None:
     """Write the manifest, with the digest and size of every file, after all files are on disk."""
     files = {}
     for path in sorted(paths.root.rglob("*")):
+        _sync(path)
         if path.is_file():
-            _sync(path)
             name = path.relative_to(paths.root).as_posix()
             files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
     whole = {"format": FORMAT_VERSION, "layout": LAYOUT_VERSION, **manifest, "files": files}
+    whole[_SEAL] = _seal_of(whole)
     paths.manifest.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _sync(paths.manifest)
     _sync(paths.root)
@@ -175,6 +187,8 @@ def library_versions() -> dict[str, str]:
 
 def _current_name(folder: Path) -> str:
     name = _current_or_none(folder)
+    if name is None and has_index(folder):
+        raise BundleError(f"{folder / CURRENT}: names no generation of the index; {rebuild_hint(folder)}")
     if name is None:
         raise BundleError(f"no index in {folder}; build one with: ale-semantic build --index {folder}")
     return name
@@ -185,14 +199,14 @@ def _current_or_none(folder: Path) -> str | None:
         name = (folder / CURRENT).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
-    # A name with a path in it would lead out of the folder.
-    return name if name and name == Path(name).name else None
+    # Anything else, such as "..", could lead out of the folder.
+    return name if _GENERATION.fullmatch(name) else None
 
 
 def _read_manifest(folder: Path, paths: BundlePaths) -> dict[str, Any]:
     try:
         manifest = json.loads(paths.manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise BundleError(f"{paths.manifest}: missing or unreadable; {rebuild_hint(folder)}") from None
     if not isinstance(manifest, dict):
         raise BundleError(f"{paths.manifest}: must hold an object; {rebuild_hint(folder)}")
@@ -202,10 +216,18 @@ def _read_manifest(folder: Path, paths: BundlePaths) -> dict[str, Any]:
                 f"{folder}: its {field} version is {manifest.get(field)!r}, this program's is {expected!r}; "
                 f"{rebuild_hint(folder)}"
             )
-    for field in ("catalogue", "spaces", "files"):
+    for field in ("catalogue", "spaces", "files", _SEAL):
         if field not in manifest:
             raise BundleError(f"{paths.manifest}: field {field!r} is missing; {rebuild_hint(folder)}")
+    if manifest[_SEAL] != _seal_of(manifest):
+        raise BundleError(f"{paths.manifest}: the file is damaged (its digest differs); {rebuild_hint(folder)}")
     return manifest
+
+
+def _seal_of(manifest: dict[str, Any]) -> str:
+    """Return the digest of a manifest's content, its own seal left out."""
+    content = {name: value for name, value in manifest.items() if name != _SEAL}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _verify(folder: Path, paths: BundlePaths, manifest: dict[str, Any]) -> None:
@@ -214,15 +236,15 @@ def _verify(folder: Path, paths: BundlePaths, manifest: dict[str, Any]) -> None:
     def check(item: tuple[str, dict[str, Any]]) -> None:
         name, entry = item
         path = paths.root / name
-        if not path.is_file():
-            raise BundleError(f"{path}: the file is missing; {rebuild_hint(folder)}")
-        size = path.stat().st_size
-        if size != entry["bytes"]:
-            raise BundleError(f"{path}: {size} bytes, the manifest says {entry['bytes']}; {rebuild_hint(folder)}")
         try:
+            size = path.stat().st_size
+            if size != entry["bytes"]:
+                raise BundleError(f"{path}: {size} bytes, the manifest says {entry['bytes']}; {rebuild_hint(folder)}")
             digest = file_digest(path)
-        except EncoderError as fault:
-            raise BundleError(f"{fault}; {rebuild_hint(folder)}") from None
+        except FileNotFoundError:
+            raise BundleError(f"{path}: the file is missing; {rebuild_hint(folder)}") from None
+        except (OSError, EncoderError) as fault:
+            raise BundleError(f"{path}: can't be read ({fault}); {rebuild_hint(folder)}") from None
         if digest != entry["sha256"]:
             raise BundleError(f"{path}: the file is damaged (its digest differs); {rebuild_hint(folder)}")
 
@@ -234,7 +256,7 @@ def _point_to(folder: Path, name: str) -> None:
     temporary = folder / f"{CURRENT}.{name}"
     temporary.write_text(name + "\n", encoding="utf-8")
     _sync(temporary)
-    os.replace(temporary, folder / CURRENT)
+    temporary.replace(folder / CURRENT)
     _sync(folder)
 
 
@@ -251,14 +273,16 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Flush a file or folder to the disk, where the system can."""
+    """Flush a file or folder to the disk, where the system can; a full or broken disk is an OSError."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return  # some systems don't open folders
     try:
         os.fsync(descriptor)
-    except OSError:
-        pass  # some file systems don't sync folders; the rename is atomic all the same
+    except OSError as fault:
+        if fault.errno in _DISK_FAULTS:
+            raise
+        # Else a file system that doesn't sync folders, or read-only files: the rename is atomic all the same.
     finally:
         os.close(descriptor)

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.embeddings.registry import ModelSpec, file_digest, find_model, locate
+from ale_semantic.embeddings.tokens import TOKENIZER_FILE, TextTokenizer
 from ale_semantic.errors import EncoderError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
-TOKENIZER_FILE = "tokenizer.json"
+_BATCH = 32
 _IDENTITY_FILES = ("*.safetensors", "*/*.safetensors", "config.json", "*/config.json", "modules.json", TOKENIZER_FILE)
 
 
@@ -52,6 +53,24 @@ class EncoderIdentity:
         return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The words of one text as the model sees them in their context.
+
+    `ids` are the token ids, shape (words,); `vectors` their unit rows, shape (words, dimension).
+    """
+
+    ids: NDArray[np.int64]
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, ids: Sequence[int], states: Vectors, words: NDArray[np.int64]) -> TokenVectors:
+        """Keep the rows of the words out of the model's last hidden states, shape (tokens, dimension)."""
+        chosen = states[words]
+        lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
+        return cls(np.asarray(ids, dtype=np.int64)[words], np.asarray(chosen / np.maximum(lengths, 1e-9), np.float32))
+
+
 class Encoder(Protocol):
     """From texts to unit vectors."""
 
@@ -61,6 +80,11 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""
+
+    def encode_tokens(
+        self, texts: Sequence[str], kind: TextKind, *, progress: bool = False
+    ) -> tuple[Vectors, list[TokenVectors]]:
+        """Return what `encode` does and, from the same pass, each text's words in context."""
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text, nothing cut off, no special tokens."""
@@ -74,6 +98,7 @@ class SentenceTransformerEncoder:
         self.model = model
         self.folder = folder
         self._identity = identity
+        self._tokenizer = TextTokenizer.open(folder)
 
     @classmethod
     def load(cls, name: str, *, device: str | None = None) -> SentenceTransformerEncoder:
@@ -101,43 +126,51 @@ class SentenceTransformerEncoder:
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""
+        return self.encode_tokens(texts, kind, progress=progress)[0]
+
+    def encode_tokens(
+        self, texts: Sequence[str], kind: TextKind, *, progress: bool = False
+    ) -> tuple[Vectors, list[TokenVectors]]:
+        """Return one unit row a text and each text's words in context."""
+        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
         if not texts:
-            return np.zeros((0, self.identity.dimension), dtype=np.float32)
-        vectors = self.model.encode(
+            return vectors, []
+        prefix = self.identity.prefix(kind)
+        outputs = self.model.encode(
             list(texts),
-            prompt=self.identity.prefix(kind) or None,
-            batch_size=32,
+            prompt=prefix or None,
+            batch_size=_BATCH,
             show_progress_bar=progress,
-            convert_to_numpy=True,
-            normalize_embeddings=True,
+            output_value=None,
+            convert_to_numpy=False,
         )
-        return np.asarray(vectors, dtype=np.float32)
+        inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
+        tokens = []
+        for row, (output, given) in enumerate(zip(outputs, inputs, strict=True)):
+            vectors[row] = output["sentence_embedding"].float().cpu().numpy()
+            states = output["token_embeddings"].float().cpu().numpy()
+            tokens.append(TokenVectors.of(given.ids, states, given.words))
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), tokens
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""
-        return spans_of(load_tokenizer(self.folder), texts)
+        return self._tokenizer.spans(texts)
 
 
-def load_tokenizer(folder: Path):  # type: ignore[no-untyped-def]  # tokenizers has no stubs
-    """Return the folder's fast tokenizer, without padding or truncation.
+def matches(name: str, identity: EncoderIdentity) -> bool:
+    """Tell, without loading it, whether the model of a name is the one of an identity.
 
     Raises:
-        EncoderError: if the folder has none.
+        EncoderError: if the model can't be found.
     """
-    from tokenizers import Tokenizer
-
-    path = folder / TOKENIZER_FILE
-    if not path.is_file():
-        raise EncoderError(f"{folder} has no {TOKENIZER_FILE}: save the model with a fast tokenizer")
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def spans_of(tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:  # type: ignore[no-untyped-def]
-    """Return the character span of each token of each text, without special tokens."""
-    return [encoding.offsets for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    spec = find_model(name)
+    same = (spec.name, spec.revision, spec.dimension or identity.dimension, spec.max_tokens or identity.max_tokens) == (
+        identity.name,
+        identity.revision,
+        identity.dimension,
+        identity.max_tokens,
+    )
+    return same and _weights_digest(locate(spec)) == identity.digest
 
 
 def _load_options(device: str | None) -> dict[str, Any]:

@@ -9,14 +9,17 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ale_semantic.embeddings.encoder import TOKENIZER_FILE, SentenceTransformerEncoder, TextKind
+from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind
 from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder, write_identity
+from ale_semantic.embeddings.tokens import TOKENIZER_FILE
 from ale_semantic.errors import EncoderError
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
+_EXPORT_VERSION = 2  # raised whenever the graph's inputs or outputs change: cached exports are then made anew
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")
 
 
@@ -31,7 +34,7 @@ def exported(encoder: SentenceTransformerEncoder, cache: Path, samples: Sequence
     Raises:
         EncoderError: if the model can't be exported or its vectors differ by more than TOLERANCE.
     """
-    folder = cache / encoder.identity.key
+    folder = cache / f"{encoder.identity.key}-{_EXPORT_VERSION}"
     if not (folder / MODEL_FILE).is_file():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as temporary:
@@ -56,9 +59,10 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
     class Pipeline(torch.nn.Module):  # type: ignore[misc]
         """The whole sentence-transformers pipeline as one graph."""
 
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[Any, Any]:
             features = model({"input_ids": input_ids, "attention_mask": attention_mask})
-            return torch.nn.functional.normalize(features["sentence_embedding"], dim=-1)
+            unit = torch.nn.functional.normalize(features["sentence_embedding"], dim=-1)
+            return unit, features["token_embeddings"]
 
     folder.mkdir(parents=True)
     example = model.tokenizer(list(_EXAMPLE), padding=True, return_tensors="pt")
@@ -75,7 +79,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
                 str(folder / MODEL_FILE),
                 dynamo=True,
                 input_names=list(names),
-                output_names=["sentence_embedding"],
+                output_names=["sentence_embedding", "token_embeddings"],
                 dynamic_shapes={name: shape for name in names},
                 external_data=False,
                 verbose=False,

@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind, Vectors, load_tokenizer, spans_of
+from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind, TokenVectors, Vectors
+from ale_semantic.embeddings.tokens import TextTokenizer
 from ale_semantic.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -24,12 +25,11 @@ _BATCH = 32
 class OnnxEncoder:
     """An encoder exported into a folder by `export_encoder`."""
 
-    def __init__(self, session: InferenceSession, tokenizer: Any, identity: EncoderIdentity) -> None:
-        """Keep an open session; `tokenizer` truncates to the model's length and pads."""
+    def __init__(self, session: InferenceSession, tokenizer: TextTokenizer, identity: EncoderIdentity) -> None:
+        """Keep an open session."""
         self._session = session
         self._tokenizer = tokenizer
         self._identity = identity
-        self._inputs = {item.name for item in session.get_inputs()}
 
     @classmethod
     def open(cls, folder: Path) -> OnnxEncoder:
@@ -53,9 +53,7 @@ class OnnxEncoder:
             )
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
-        tokenizer = load_tokenizer(folder)
-        tokenizer.enable_truncation(identity.max_tokens)
-        return cls(session, tokenizer, identity)
+        return cls(session, TextTokenizer.open(folder), identity)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -64,36 +62,40 @@ class OnnxEncoder:
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""
-        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
+        return self.encode_tokens(texts, kind, progress=progress)[0]
+
+    def encode_tokens(
+        self, texts: Sequence[str], kind: TextKind, *, progress: bool = False
+    ) -> tuple[Vectors, list[TokenVectors]]:
+        """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
-        encodings = self._tokenizer.encode_batch([prefix + text for text in texts])
+        inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
+        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
+        tokens: dict[int, TokenVectors] = {}
         # Batches of like length carry no padding to speak of.
-        order = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
+        order = sorted(range(len(texts)), key=lambda row: len(inputs[row].ids))
         for start in range(0, len(order), _BATCH):
             rows = order[start : start + _BATCH]
-            vectors[rows] = self._run([encodings[row].ids for row in rows])
-        return vectors
+            vectors[rows], states = self._run([inputs[row].ids for row in rows])
+            for place, row in enumerate(rows):
+                tokens[row] = TokenVectors.of(inputs[row].ids, states[place], inputs[row].words)
+        return vectors, [tokens[row] for row in range(len(texts))]
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""
-        self._tokenizer.no_truncation()
-        try:
-            return spans_of(self._tokenizer, texts)
-        finally:
-            self._tokenizer.enable_truncation(self.identity.max_tokens)
+        return self._tokenizer.spans(texts)
 
-    def _run(self, batch: list[list[int]]) -> Vectors:
+    def _run(self, batch: list[list[int]]) -> tuple[Vectors, Vectors]:
         width = max(len(ids) for ids in batch)
         tokens = np.zeros((len(batch), width), dtype=np.int64)
         mask = np.zeros_like(tokens)
         for row, ids in enumerate(batch):
             tokens[row, : len(ids)] = ids
             mask[row, : len(ids)] = 1
-        feed = {"input_ids": tokens, "attention_mask": mask}
-        (vectors,) = self._session.run(
-            ["sentence_embedding"], {name: array for name, array in feed.items() if name in self._inputs}
+        vectors, states = self._session.run(
+            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": mask}
         )
-        return np.asarray(vectors, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32), np.asarray(states, dtype=np.float32)
 
 
 def write_identity(folder: Path, identity: EncoderIdentity) -> None:

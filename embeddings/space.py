@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.cards import card_from_raw
+from ale_semantic.catalogue import settled
 from ale_semantic.embeddings.backend import FaissBackend
-from ale_semantic.embeddings.bundle import ENCODER, INDEX, PASSAGES, BundlePaths
+from ale_semantic.embeddings.bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
+from ale_semantic.embeddings.late import CardTokens, LateIndex
 from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder
 from ale_semantic.embeddings.passages import Passage, PassageKind, field_text
-from ale_semantic.errors import BundleError, BundleMismatchError
+from ale_semantic.errors import BundleError, BundleMismatchError, CardError
+from ale_semantic.sources.tables import TableSource
 from ale_semantic.types import Field, TaskCard
 
 _FIELDS = tuple(Field)
@@ -67,12 +71,35 @@ class PassageTable:
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """Passages and vectors of one encoder; row i of the backend is passage i of the table."""
+    """Passages and vectors of one encoder; row i of the backend is passage i of the table.
+
+    `starts` is the first passage of each card and the end, shape (cards + 1,). `tokens` is there only while
+    the index is built.
+    """
 
     identity: EncoderIdentity
     passages: PassageTable
     backend: FaissBackend
+    late: LateIndex
+    starts: NDArray[np.int64]
     folder: Path | None = None
+    tokens: tuple[CardTokens, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        identity: EncoderIdentity,
+        passages: PassageTable,
+        backend: FaissBackend,
+        late: LateIndex,
+        *,
+        cards: int,
+        tokens: tuple[CardTokens, ...] = (),
+        folder: Path | None = None,
+    ) -> VectorSpace:
+        """Make a space of its parts."""
+        starts = np.searchsorted(passages.cards, np.arange(cards + 1)).astype(np.int64)
+        return cls(identity, passages, backend, late, starts, folder, tokens)
 
     @classmethod
     def open(cls, paths: BundlePaths, entry: dict[str, Any]) -> VectorSpace:
@@ -85,15 +112,16 @@ class VectorSpace:
         folder = paths.space(identity.key)
         try:
             columns = np.load(folder / PASSAGES, allow_pickle=False, mmap_mode="r")
+            late = LateIndex.open(folder / LATE)
         except (OSError, ValueError) as fault:
-            raise BundleError(f"{folder / PASSAGES}: can't be read: {fault}") from None
+            raise BundleError(f"{folder}: can't be read: {fault}") from None
         backend = FaissBackend.open(folder / INDEX)
         if backend.vectors.shape != (len(columns), identity.dimension):
             raise BundleError(
                 f"{folder}: {len(columns)} passages of {identity.dimension} dimensions are listed, "
                 f"the index holds {backend.vectors.shape[0]} of {backend.vectors.shape[1]}"
             )
-        return cls(identity, PassageTable(columns), backend, folder)
+        return cls.of(identity, PassageTable(columns), backend, late, cards=len(late.starts) - 1, folder=folder)
 
     def write(self, paths: BundlePaths, exported: Path | None) -> dict[str, Any]:
         """Write the space, with the exported encoder if there is one, and return its manifest entry."""
@@ -101,6 +129,7 @@ class VectorSpace:
         folder.mkdir(parents=True)
         np.save(folder / PASSAGES, self.passages.columns, allow_pickle=False)
         self.backend.write(folder / INDEX)
+        self.late.write(folder / LATE, self.tokens)
         if exported is not None:
             shutil.copytree(exported, folder / ENCODER)
         return {
@@ -143,6 +172,16 @@ def describe(identity: EncoderIdentity) -> str:
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
 
 
-def card_starts(passages: PassageTable, cards: int) -> NDArray[np.int64]:
-    """Return the first passage of each card and, last, the number of passages; shape (cards + 1,)."""
-    return np.searchsorted(passages.cards, np.arange(cards + 1)).astype(np.int64)
+
+def read_cards(path: Path) -> list[TaskCard]:
+    """Return the cards of a bundle's cards file in their order.
+
+    Raises:
+        CardError: if one can't be read.
+    """
+    cards = []
+    for raw in TableSource(path).raw_cards():
+        if isinstance(raw, CardError):
+            raise raw
+        cards.append(card_from_raw(raw))
+    return settled(cards)  # as the catalogue does: the passages were cut from the settled names

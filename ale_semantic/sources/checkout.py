@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ale_semantic.errors import CardError, SourceError
-from ale_semantic.fields import RawCard
+from ale_semantic.fields import RawCard, parse_json
 from ale_semantic.sources import Origin
 from ale_semantic.types import Tier
 
@@ -32,16 +32,18 @@ class CheckoutSource:
         Raises:
             SourceError: if no task cards stand there.
         """
-        for root in (folder, folder.parent):
+        place = folder.resolve()  # "." and ".." have a name then
+        for root in (place, place.parent):
             tasks = root / "tasks"
-            if (root == folder or folder.name == "tasks") and any(tasks.glob(f"*/*/{CARD_FILE}")):
+            if (root == place or place.name == "tasks") and any(tasks.glob(f"*/*/{CARD_FILE}")):
                 return cls(root, include_smoke_tests=include_smoke_tests, demo=demo)
         raise SourceError(f"{folder} is no ALE checkout: it has no tasks/<domain>/<task>/{CARD_FILE}")
 
     @property
     def origin(self) -> Origin:
         """Return the folder's name and, in a git checkout, the commit."""
-        return Origin(name="demo cards" if self.demo else self.root.resolve().name, revision=self._commit(), demo=self.demo)
+        name = "demo cards" if self.demo else self.root.name
+        return Origin(name, revision=self._commit(), demo=self.demo)
 
     def raw_cards(self) -> Iterator[RawCard | CardError]:
         """Yield the cards in the order of their ids."""
@@ -81,34 +83,51 @@ class CheckoutSource:
             listed = _read_object(path, str(path.relative_to(self.root)))["published"]
             return {task_id: [str(name) for name in entry.get("variants", [])] for task_id, entry in listed.items()}
         except (CardError, KeyError, AttributeError, TypeError) as fault:
-            raise SourceError(f"{path}: not a list of published tasks ({fault})") from None
+            raise SourceError(f"{path}: holds no 'published' tasks with their variants ({fault})") from None
 
     def _commit(self) -> str | None:
-        head = self.root / ".git" / "HEAD"
-        if not head.is_file():
+        """Return the commit that is checked out, or None where this isn't a plain git checkout."""
+        git = self.root / ".git"
+        try:
+            head = (git / "HEAD").read_text(encoding="utf-8").strip()
+            ref = head.removeprefix("ref: ")
+            if ref != head and (git / ref).is_file():
+                head = (git / ref).read_text(encoding="utf-8").strip()
+            elif ref != head:  # git packs the refs of a long unused branch into one file
+                packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+                head = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
+        except (OSError, UnicodeDecodeError):
             return None
-        content = head.read_text(encoding="utf-8").strip()
-        if not content.startswith("ref: "):
-            return content
-        ref = self.root / ".git" / content.removeprefix("ref: ")
-        return ref.read_text(encoding="utf-8").strip() if ref.is_file() else None
+        return head if re.fullmatch(r"[0-9a-f]{40,64}", head) else None
 
 
 def read_task_list(path: Path) -> tuple[str, ...]:
-    """Return the task ids of a `selected_tasks/*.txt` file: one a line, `#` begins a comment."""
-    lines = (line.split("#", 1)[0].strip() for line in path.read_text(encoding="utf-8-sig").splitlines())
+    """Return the task ids of a `selected_tasks/*.txt` file, one a line.
+
+    A `#` at the start of a line or after a blank begins a comment.
+
+    Raises:
+        SourceError: if the file can't be read.
+    """
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except OSError as fault:
+        raise SourceError(f"{path}: can't be read: {fault.strerror}") from None
+    except UnicodeDecodeError as fault:
+        raise SourceError(f"{path}: is not UTF-8 at byte {fault.start}") from None
+    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in content.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def _read_object(path: Path, where: str) -> Mapping[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        data = parse_json(path.read_text(encoding="utf-8-sig"))
     except OSError as fault:
         raise CardError(where, "(file)", f"can't be read: {fault.strerror}") from None
     except UnicodeDecodeError as fault:
         raise CardError(where, "(file)", f"is not UTF-8 at byte {fault.start}") from None
-    except json.JSONDecodeError as fault:
-        raise CardError(where, "(file)", f"is not JSON: {fault.msg} at line {fault.lineno}") from None
+    except ValueError as fault:
+        raise CardError(where, "(file)", f"is not JSON: {fault}") from None
     if not isinstance(data, Mapping):
         raise CardError(where, "(file)", f"must hold one object, found {type(data).__name__}")
     return data

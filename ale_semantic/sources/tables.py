@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ale_semantic.errors import CardError, SourceError
-from ale_semantic.fields import PUBLIC_FIELDS, RawCard
+from ale_semantic.fields import PUBLIC_FIELDS, RawCard, parse_json
 from ale_semantic.sources import Origin
 
+EXPORT_MARK = "export_made_by"  # a column that only this program's exports have
+# A spreadsheet takes a cell that begins with one of these for a formula; a quote before it makes it text.
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _PARQUET_BATCH = 1024  # rows held in memory at once
 
 
@@ -38,7 +41,8 @@ class TableSource:
         """
         reader = _READERS.get(self.path.suffix.lower())
         if reader is None:
-            raise SourceError(f"{self.path}: unknown form '{self.path.suffix}'; known are {', '.join(sorted(_READERS))}")
+            known = ", ".join(sorted(_READERS))
+            raise SourceError(f"{self.path}: unknown form '{self.path.suffix}'; known are {known}")
         try:
             yield from reader(self.path)
         except OSError as fault:
@@ -54,18 +58,20 @@ def _jsonl(path: Path) -> Iterator[RawCard | CardError]:
                 continue
             where = f"{path.name}:{number}"
             try:
-                data = json.loads(line)
-            except json.JSONDecodeError as fault:
-                yield CardError(where, "(line)", f"is not JSON: {fault.msg} at character {fault.pos}")
+                data = parse_json(line)
+            except ValueError as fault:
+                yield CardError(where, "(line)", f"is not JSON: {fault}".replace("at line 1, ", "at "))
                 continue
             yield _row(where, data)
 
 
 def _json(path: Path) -> Iterator[RawCard | CardError]:
     try:
-        rows = json.loads(path.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as fault:
-        raise SourceError(f"{path}: is not JSON: {fault.msg} at line {fault.lineno}") from None
+        rows = parse_json(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise
+    except ValueError as fault:
+        raise SourceError(f"{path}: is not JSON: {fault}") from None
     if not isinstance(rows, list):
         raise SourceError(f"{path}: must hold a list of cards, found {type(rows).__name__}")
     for number, data in enumerate(rows):
@@ -76,13 +82,22 @@ def _csv(path: Path) -> Iterator[RawCard | CardError]:
     csv.field_size_limit(sys.maxsize)  # prompts exceed the module's cautious default
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.DictReader(lines)
-        _check_columns(path, rows.fieldnames or [])
-        for row in rows:
-            where = f"{path.name}:{rows.line_num}"
-            if None in row or None in row.values():
-                yield CardError(where, "(row)", f"must have {len(rows.fieldnames or [])} cells like the header")
-            else:
-                yield _row(where, row)
+        try:
+            names = rows.fieldnames or []
+            _check_columns(path, names)
+            for row in rows:
+                where = f"{path.name}:{rows.line_num}"
+                if None in row or None in row.values():
+                    yield CardError(where, "(row)", f"must have {len(names)} cells like the header")
+                else:
+                    yield _row(where, _plain_cells(row) if EXPORT_MARK in names else row)
+        except csv.Error as fault:
+            raise SourceError(f"{path}: is not CSV at line {rows.line_num}: {fault}") from None
+
+
+def _plain_cells(row: Mapping[str, str]) -> dict[str, str]:
+    """Take away the quote by which an export keeps a spreadsheet from taking a cell for a formula."""
+    return {name: cell[1:] if FORMULA.match(cell) and cell.startswith("'") else cell for name, cell in row.items()}
 
 
 def _parquet(path: Path) -> Iterator[RawCard | CardError]:
@@ -98,7 +113,7 @@ def _parquet(path: Path) -> Iterator[RawCard | CardError]:
             for data in batch.to_pylist():
                 yield _row(f"{path.name} row {number}", data)
                 number += 1
-    except pyarrow.ArrowInvalid as fault:
+    except pyarrow.ArrowException as fault:
         raise SourceError(f"{path}: is not a readable Parquet file: {str(fault).splitlines()[0]}") from None
 
 
@@ -108,7 +123,7 @@ def _row(where: str, data: Any) -> RawCard | CardError:
     return RawCard(where=where, data=data)
 
 
-def _check_columns(path: Path, names: list[str]) -> None:
+def _check_columns(path: Path, names: Sequence[str]) -> None:
     if not set(PUBLIC_FIELDS["task_id"]) & set(names):
         raise SourceError(f"{path}: has no 'task_id' column; its columns are {', '.join(names) or 'none'}")
 
