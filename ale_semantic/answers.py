@@ -14,7 +14,7 @@ from ale_semantic.filters import Condition
 from ale_semantic.fusion import Mask, descending
 from ale_semantic.names import TaskNames
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, SearchResult, Verdict, Why
+from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, Recognised, SearchResult, Verdict, Why
 
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
 _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
@@ -22,9 +22,14 @@ _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One parsed request; `mask` holds the cards that pass the filter, shape (cards,)."""
+    """One parsed request.
+
+    `where` is the user's own filter, `condition` that and what the query adds; `mask` holds the cards that pass
+    it, shape (cards,); `left_out` are rows that the asker has already.
+    """
 
     query: str
+    where: str
     condition: Condition | None
     mask: Mask
     k: int
@@ -33,6 +38,7 @@ class Question:
     min_band: Band | None
     count_facets: bool
     left_out: tuple[int, ...] = ()
+    recognised: tuple[Recognised, ...] = ()
 
     def without(self, rows: Iterable[int]) -> Question:
         """Return the question over all cards but some, which the asker has already."""
@@ -40,11 +46,6 @@ class Question:
         mask = self.mask.copy()
         mask[list(left_out)] = False
         return replace(self, mask=mask, left_out=left_out)
-
-    @property
-    def where(self) -> str:
-        """Return the filter as canonical text, blank for none."""
-        return str(self.condition) if self.condition is not None else ""
 
 
 def browse(catalogue: Catalogue, table: FacetTable, provenance: Provenance, question: Question) -> SearchResult:
@@ -116,4 +117,5 @@ def _result(
         facets=facets,
         counted=counted,
         provenance=provenance,
+        recognised=question.recognised,
     )

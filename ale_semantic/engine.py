@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,7 +28,10 @@ from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.settings import Settings
 from ale_semantic.sources import Origin
 from ale_semantic.spelling import Speller
-from ale_semantic.types import Band, Facet, Mode, Provenance, SearchResult
+from ale_semantic.types import Band, Facet, Mode, Provenance, Recognised, SearchResult
+from ale_semantic.understanding.phrases import SoftwarePhrases
+from ale_semantic.understanding.reading import RELATION, Reading, read_query
+from ale_semantic.understanding.relations import Relation, tier_preference
 
 MAX_QUERY_CHARACTERS = 20_000  # a long pasted prompt fits; a whole book is a mistake
 MAX_K = 10_000
@@ -45,6 +48,7 @@ class Engine:
     catalogue: Catalogue
     facet_table: FacetTable
     names: TaskNames
+    software: SoftwarePhrases
     ranker: Ranker
     vectors: QueryVectors
     speller: Speller
@@ -110,8 +114,9 @@ class Engine:
         ranker = Ranker.of(space, lexical, related)
         table = FacetTable.from_cards(catalogue.cards)
         names = TaskNames.of(catalogue.cards)
+        software = SoftwarePhrases.of(catalogue.cards)
         vectors = QueryVectors(space, encoder)
-        return cls(catalogue, table, names, ranker, vectors, Speller(lexical, vectors), provenance)
+        return cls(catalogue, table, names, software, ranker, vectors, Speller(lexical, vectors), provenance)
 
     def search(
         self,
@@ -123,6 +128,8 @@ class Engine:
         mode: Mode | str = Mode.HYBRID,
         min_band: Band | str | None = None,
         facets: bool = True,
+        understand: bool = True,
+        ignore: Collection[str] = (),
     ) -> SearchResult:
         """Search tasks by meaning among those that pass a filter.
 
@@ -134,15 +141,24 @@ class Engine:
             mode: which legs take part.
             min_band: leave out hits below this band; counts are then of the matching tasks.
             facets: also count the facets.
+            understand: read phrases such as "on Windows" and "something easier before X" for more than words;
+                what was recognised stands in the result.
+            ignore: keys of recognised parts to take for mere words.
 
         Raises:
             QueryError: if the query, k, offset or mode can't be served.
             FilterError: if the filter can't be understood.
         """
-        question = self._question(_clean(query), where, k, offset, mode, min_band, facets)
-        if not question.query:
+        text = _clean(query)
+        condition = _condition(where)
+        reading = Reading(text, condition)
+        if understand and text and not self.names.named(text):
+            reading = read_query(text, condition, self.software, ignore=ignore)
+        question = self._question(text, reading.condition, k, offset, mode, min_band, facets)
+        question = replace(question, where=str(condition) if condition is not None else "", recognised=reading.recognised)
+        if not reading.text:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
-        ranking = self._rank(question.query, question.mode)
+        question, ranking = self._ranked(question, reading)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def similar(
@@ -195,6 +211,29 @@ class Engine:
         """
         return self.facet_table.counts(condition=_condition(where), matching=None)
 
+    def _ranked(self, question: Question, reading: Reading) -> tuple[Question, Ranking]:
+        """Rank a query, as a step from the task that it names if it names one."""
+        if reading.relation is not None:
+            step = self._step(question, reading.relation)
+            if step is not None:
+                return step
+        return question, self._rank(reading.text, question.mode)
+
+    def _step(self, question: Question, relation: Relation) -> tuple[Question, Ranking] | None:
+        """Rank as a step from the named task; None if no task clearly answers to the name."""
+        named = self._rank(relation.target, question.mode)
+        exact = self.names.named(relation.target)
+        row = min(exact) if exact else int(np.argmax(named.fused))
+        if not exact and self.ranker.thresholds(question.mode).band(float(named.fused[row])) is not Band.STRONG:
+            return None
+        wish = self._rank(f"{relation.rest} {relation.target}", question.mode) if relation.rest else named
+        preference = tier_preference(self.catalogue.cards, row, relation.direction)
+        chip = Recognised(
+            RELATION, relation.target, f"{relation.direction} than {self.catalogue.cards[row].title}", "", True
+        )
+        question = replace(question.without([row]), recognised=(*question.recognised, chip))
+        return question, self.ranker.rank_step(wish, row, preference)
+
     def _rank(self, query: str, mode: Mode) -> Ranking:
         corrected = self.speller.correct(query)
         vector = None if mode is Mode.LEXICAL else self.vectors.of([corrected.text])[0]
@@ -217,6 +256,7 @@ class Engine:
         condition = _condition(where)
         return Question(
             query=query,
+            where=str(condition) if condition is not None else "",
             condition=condition,
             mask=self.facet_table.mask(condition),
             k=k,

@@ -8,7 +8,7 @@ those that answer the query well gains (cluster-hypothesis smoothing, Diaz, CIKM
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -49,6 +49,7 @@ WEIGHTS: Mapping[Component, float] = {
 }
 _VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN, Component.STEPS: Field.MUST_DO}
 SHARPNESS = 1.2  # of the softmax that says how much each card counts as an answer
+STEP_WISH, STEP_TIER = 0.4, 0.4  # weights beside the relatedness to the named card, for "easier before", "harder after"
 SPREAD = 0.5  # how much a card gains from related answers
 
 
@@ -136,6 +137,18 @@ class Ranker:
         if self.related is None:
             return own
         return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.related), dtype=np.float32)
+
+    def rank_step(self, wish: Ranking, row: int, preference: Scores) -> Ranking:
+        """Score all cards as a step from one card: near to it, near to the wish's words, on the right tier.
+
+        Args:
+            wish: the ranking of the wish's words together with the card's name.
+            row: the card's row.
+            preference: 1 where the tier is the wanted side of the card's, -1 on the other, 0 where it is the same
+                or unknown; shape (cards,).
+        """
+        scores = STEP_WISH * standardise(wish.fused) + self.relatedness(row) + STEP_TIER * preference
+        return replace(wish, fused=np.asarray(scores, dtype=np.float32))
 
     def rank_similar(self, near: Sequence[int], far: Sequence[int], text: Ranking | None) -> Ranking:
         """Score all cards by nearness to some cards and to a text's ranking, and by distance from others.

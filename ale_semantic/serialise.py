@@ -25,6 +25,7 @@ def result_to_dict(result: SearchResult) -> dict[str, Any]:
         "facets": facets_to_dict(result.facets),
         "counted": result.counted,
         "notices": list(result.notices),
+        "recognised": [asdict(part) for part in result.recognised],
         "provenance": asdict(result.provenance),
     }
 

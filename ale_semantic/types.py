@@ -217,6 +217,21 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class Recognised:
+    """A part of the query that was taken for more than words, shown as a chip that can be switched off.
+
+    `key` names it in `ignore`; `phrase` stands in the query; `label` says what it was taken for; `where` is the
+    filter it stands for, blank for a relation to a named task. Where it isn't `applied`, it is only offered.
+    """
+
+    key: str
+    phrase: str
+    label: str
+    where: str
+    applied: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The answer to one query: a page of hits out of `total`, with counts over `counted`."""
 
@@ -230,6 +245,7 @@ class SearchResult:
     counted: str
     provenance: Provenance
     notices: tuple[str, ...] = field(default=())
+    recognised: tuple[Recognised, ...] = field(default=())
 
     def rows(self) -> list[dict[str, str | int | float | None]]:
         """Return one flat row a hit: rank, task_id, title, score, band, domain, tiers, os, software, passage."""

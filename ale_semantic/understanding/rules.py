@@ -1,0 +1,87 @@
+"""The table of rules (data/understanding.toml), read once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRules:
+    """The phrases of one language; the meaning of each list stands in the table."""
+
+    order: str
+    easier: Sequence[str]
+    easier_noun: Sequence[str]
+    easier_weak: Sequence[str]
+    harder: Sequence[str]
+    harder_noun: Sequence[str]
+    next: Sequence[str]
+    than: Sequence[str]
+    to: Sequence[str]
+    before: Sequence[str]
+    after: Sequence[str]
+    precede: Sequence[str]
+    follow: Sequence[str]
+    done: Sequence[str]
+    lead: Sequence[str]
+    tail: Sequence[str]
+    noise: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseRule:
+    """Phrases that name one facet value."""
+
+    where: str
+    label: str
+    explicit: Sequence[str]
+    offered: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The whole table."""
+
+    relations: Mapping[str, RelationRules]
+    phrases: Sequence[PhraseRule]
+    software_offered_after: Sequence[str]
+    software_applied_after: Sequence[str]
+
+
+@cache
+def rules() -> Rules:
+    """Return the rules."""
+    table = tomllib.loads((files("ale_semantic") / "data" / "understanding.toml").read_text(encoding="utf-8"))
+    return Rules(
+        relations={language: RelationRules(**entry) for language, entry in table["relation"].items()},
+        phrases=tuple(PhraseRule(**entry) for entry in table["phrase"]),
+        software_offered_after=tuple(table["software"]["offered_after"]),
+        software_applied_after=tuple(table["software"]["applied_after"]),
+    )
+
+
+def alternatives(phrases: Sequence[str]) -> str:
+    """Return a regular expression for any of some phrases, longest first, between word boundaries.
+
+    `*` at a phrase's end stands for the rest of the word. Chinese and Japanese have no word boundaries.
+    """
+    if not phrases:
+        return r"(?!)"  # matches nothing
+    parts = []
+    for phrase in sorted(phrases, key=len, reverse=True):
+        stem = re.escape(phrase.removesuffix("*")).replace(r"\ ", r"\s+")
+        before = r"\b" if phrase[0].isascii() or phrase[0].isalpha() and not is_unspaced(phrase[0]) else ""
+        last = phrase.removesuffix("*")[-1]
+        after = r"\w*" if phrase.endswith("*") else (r"\b" if last.isalnum() and not is_unspaced(last) else "")
+        parts.append(f"{before}{stem}{after}")
+    return f"(?:{'|'.join(parts)})"
+
+
+def is_unspaced(char: str) -> bool:
+    """Tell whether a character is of a script that is written without spaces."""
+    return "\u3040" <= char <= "\u30ff" or "\u3400" <= char <= "\u9fff"
