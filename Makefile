@@ -32,7 +32,7 @@ fix: $(DEV_STAMP)
 	$(BIN)/ruff format .
 
 docs: $(DEV_STAMP)
-	$(BIN)/typer ale_semantic.cli utils docs --name ale-semantic --output docs/cli.md
+	$(BIN)/typer ale_semantic.cli.commands utils docs --name ale-semantic --output docs/cli.md
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { \

@@ -1,9 +1,9 @@
 """Semantic search over agent-benchmark task cards.
 
-    from ale_semantic import Catalogue, Engine
+from ale_semantic import Catalogue, Engine
 
-    engine = Engine.open()
-    engine.search("reconcile supplier invoices", where="os = linux", k=10).to_pandas()
+engine = Engine.open()
+engine.search("reconcile supplier invoices", where="os = linux", k=10).to_pandas()
 """
 
 from __future__ import annotations

@@ -244,4 +244,3 @@ def _oddities(card: TaskCard, reader: FieldReader, snapshot: str | None, given_o
         if times > 1
     ]
     return found
-

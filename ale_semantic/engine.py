@@ -26,6 +26,7 @@ from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.settings import Settings
+from ale_semantic.skills import SkillTable
 from ale_semantic.sources import Origin
 from ale_semantic.spelling import Speller
 from ale_semantic.types import Band, Facet, Mode, Provenance, Recognised, SearchResult
@@ -53,6 +54,7 @@ class Engine:
     vectors: QueryVectors
     speller: Speller
     provenance: Provenance
+    skills: SkillTable | None = None
 
     @classmethod
     def open(
@@ -88,7 +90,9 @@ class Engine:
         )
         related = paths.root / RELATED
         matrix = np.load(related, allow_pickle=False, mmap_mode="r") if related.is_file() else None
-        return cls.of(catalogue, space, LexicalIndex.open(paths.lexical), related=matrix, encoder=encoder)
+        skills = SkillTable.open(paths.root, cards, space)
+        words = LexicalIndex.open(paths.lexical)
+        return cls.of(catalogue, space, words, related=matrix, skills=skills, encoder=encoder)
 
     @classmethod
     def of(
@@ -98,6 +102,7 @@ class Engine:
         lexical: LexicalIndex,
         *,
         related: NDArray[np.float32] | None = None,
+        skills: SkillTable | None = None,
         encoder: Encoder | None = None,
     ) -> Engine:
         """Make an engine of parts in memory."""
@@ -112,11 +117,11 @@ class Engine:
             demo=catalogue.origin.demo,
         )
         ranker = Ranker.of(space, lexical, related)
-        table = FacetTable.from_cards(catalogue.cards)
+        table = FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None)
         names = TaskNames.of(catalogue.cards)
         software = SoftwarePhrases.of(catalogue.cards)
         vectors = QueryVectors(space, encoder)
-        return cls(catalogue, table, names, software, ranker, vectors, Speller(lexical, vectors), provenance)
+        return cls(catalogue, table, names, software, ranker, vectors, Speller(lexical, vectors), provenance, skills)
 
     def search(
         self,
@@ -155,7 +160,9 @@ class Engine:
         if understand and text and not self.names.named(text):
             reading = read_query(text, condition, self.software, ignore=ignore)
         question = self._question(text, reading.condition, k, offset, mode, min_band, facets)
-        question = replace(question, where=str(condition) if condition is not None else "", recognised=reading.recognised)
+        question = replace(
+            question, where=str(condition) if condition is not None else "", recognised=reading.recognised
+        )
         if not reading.text:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
         question, ranking = self._ranked(question, reading)

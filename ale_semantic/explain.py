@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
-from ale_semantic.embeddings.passages import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.fusion import Mask, Scores, ranks
 from ale_semantic.ranking import Ranker, Ranking
+from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.types import Field, LegScore, PassageMatch, TaskCard, Why
 
 
@@ -62,9 +62,7 @@ def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> L
     return LegScore(score=float(scores[row]), rank=int(places[row]))
 
 
-def _dense_passage(
-    row: int, cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking
-) -> PassageMatch | None:
+def _dense_passage(row: int, cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking) -> PassageMatch | None:
     if ranking.best_passage is None or ranking.dense is None:
         return None
     passage = ranker.space.passages.passage(int(ranking.best_passage[row]), cards)

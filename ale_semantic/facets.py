@@ -15,6 +15,7 @@ from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, W
 from ale_semantic.types import Facet, TaskCard
 
 _EXAMPLES = 5  # values shown of a field
+Values = Sequence[Sequence[str]]  # of one field: those of each card
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +39,26 @@ class FacetTable:
 
     @classmethod
     def from_cards(
-        cls, cards: Sequence[TaskCard], *, extra: Mapping[str, Sequence[Sequence[str]]] | None = None
+        cls, cards: Sequence[TaskCard], *, extra: Mapping[str, Values] | Mapping[FacetField, Values] | None = None
     ) -> FacetTable:
         """Index the fields of the cards.
 
         Args:
             cards: the cards; row i of every mask is the i-th of them.
-            extra: further multivalued fields by name: each card's values.
+            extra: further fields, each multivalued unless it says otherwise: each card's values.
 
         Raises:
             ValueError: if an extra field has a taken name or not one entry a card.
         """
         columns = {field.name: _column(field, cards) for field in FIELDS}
         for given, values_of in (extra or {}).items():
-            name = field_name(given)
+            field = given if isinstance(given, FacetField) else _extra_field(field_name(given))
+            name = field.name
             if name in columns:
                 raise ValueError(f"the name {name!r} of an extra field is taken")
             if len(values_of) != len(cards):
                 raise ValueError(f"the extra field {name!r} has {len(values_of)} entries for {len(cards)} cards")
-            columns[name] = FacetColumn.of(_extra_field(name), values_of)
+            columns[name] = FacetColumn.of(field, values_of)
         return cls(len(cards), columns)
 
     @property

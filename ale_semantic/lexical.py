@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import terms, words
-from ale_semantic.embeddings.passages import field_text
+from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 # How often a field's words count: a word in the title says more than one deep in the prompt.
@@ -94,7 +94,6 @@ class LexicalIndex:
                 span = slice(int(self.indptr[position]), int(self.indptr[position + 1]))
                 total[self.indices[span]] += np.float32(weight) * self.data[span]
         return total
-
 
     def cards_with(self, term: str) -> NDArray[np.int32]:
         """Return the rows of the cards that hold a term, ascending."""

@@ -19,7 +19,10 @@ _PASSAGE_CHARACTERS = 240
 _VERDICTS = {
     Verdict.STRONG: ("green", "{total} tasks, the best of them clearly answer the query."),
     Verdict.WEAK: ("yellow", "Nothing answers the query clearly; these are the nearest of {total} tasks."),
-    Verdict.NONE: ("red", "Nothing fits this query. Try other words; the nearest of {total} tasks are shown all the same."),
+    Verdict.NONE: (
+        "red",
+        "Nothing fits this query. Try other words; the nearest of {total} tasks are shown all the same.",
+    ),
     Verdict.FILTERED_OUT: ("red", "No task passes the filter. Loosen it: `ale-semantic facets` lists what there is."),
     Verdict.BROWSE: ("cyan", "{total} tasks, in the order of their ids."),
 }
@@ -85,7 +88,10 @@ def _card_rows(card: TaskCard) -> Iterator[tuple[str, str]]:
     yield "tiers", ", ".join(card.tiers) or "none"
     yield "machine", f"{card.os or 'unknown system'}, GPU {_yes(card.gpu)}, licensed software {_yes(card.licensed)}"
     yield "timeout", f"{card.timeout} s" if card.timeout is not None else "unknown"
-    yield "software", ", ".join(dict.fromkeys(f"{use.name} {use.version or ''}".strip() for use in card.software)) or "-"
+    yield (
+        "software",
+        ", ".join(dict.fromkeys(f"{use.name} {use.version or ''}".strip() for use in card.software)) or "-",
+    )
     for file in card.inputs:
         yield "input", f"{file.name} [{', '.join(file.formats) or '?'}] {file.path} {file.description}".strip()
     for step in card.must_do:
@@ -130,7 +136,9 @@ def build_view(report: BuildReport) -> RenderableType:
     return Group(
         Text(f"{report.cards} tasks, {report.passages} passages ({report.embedded} embedded, {report.reused} reused)"),
         Text(f"{report.tokens_seen} tokens seen, ").append_text(dropped),
-        Text(f"model {report.model.name}, {report.model.dimension} dimensions, {report.seconds:.1f} s -> {report.folder}"),
+        Text(
+            f"model {report.model.name}, {report.model.dimension} dimensions, {report.seconds:.1f} s -> {report.folder}"
+        ),
         *(Text(notice, style="yellow") for notice in report.notices),
     )
 

@@ -55,7 +55,12 @@ class Speller:
         return Corrected(terms, text, tuple(replaced.items()))
 
     def _is_unknown(self, word: str) -> bool:
-        if len(word) < SHORTEST_SPELLED or not word.isalpha() or not word.isascii() or stem(word) in self.lexical.vocabulary:
+        if (
+            len(word) < SHORTEST_SPELLED
+            or not word.isalpha()
+            or not word.isascii()
+            or stem(word) in self.lexical.vocabulary
+        ):
             return False
         return not any(self._model_knows(form) for form in _simple_forms(word))
 

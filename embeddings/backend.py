@@ -34,7 +34,9 @@ class FaissBackend:
 
         self.index = index
         # A view of the index's own storage: no second copy of the vectors.
-        self.vectors: Vectors = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(index.ntotal, index.d)
+        # It must not outlive this object: FAISS frees the storage with the index.
+        flat = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d)
+        self.vectors: Vectors = flat.reshape(index.ntotal, index.d)
 
     @classmethod
     def of(cls, vectors: Vectors) -> FaissBackend:

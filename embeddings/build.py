@@ -13,29 +13,27 @@ import numpy as np
 
 from ale_semantic.catalogue import Catalogue, card_line
 from ale_semantic.embeddings.backend import FaissBackend
-from ale_semantic.embeddings.bundle import RELATED, BundlePaths, library_versions, new_generation, seal
+from ale_semantic.embeddings.bundle import RELATED, BundlePaths, current_root, library_versions, new_generation, seal
 from ale_semantic.embeddings.embedding import (
     CardVectors,
-    EarlierIndex,
     SplitCard,
     earlier_index,
     embed_cards,
     split_cards,
 )
-from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, matches
-from ale_semantic.embeddings.export import exported
+from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
+from ale_semantic.embeddings.export import serving_encoder
 from ale_semantic.embeddings.late import LateIndex
 from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
 from ale_semantic.embeddings.passages import FieldTokens
 from ale_semantic.embeddings.relatedness import MOST_CARDS, card_relatedness
 from ale_semantic.embeddings.space import PassageTable, VectorSpace
-from ale_semantic.errors import EncoderError
 from ale_semantic.lexical import LexicalIndex
-from ale_semantic.settings import DEFAULT_MODEL, cache_folder
+from ale_semantic.settings import DEFAULT_MODEL
+from ale_semantic.skills import assign_skills
+from ale_semantic.types import TaskCard
 
-_CHECKED_TEXTS = 500  # passages on which an exported encoder must agree with the original
-# So few changed cards are embedded by the exported encoder, which is there at once: loading torch takes longer.
-_FEW_CARDS = 8
+_SHORT_SAMPLES, _LONG_SAMPLES = 490, 10  # texts on which an exported encoder is compared with its original
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +82,18 @@ def build_index(
     started = time.monotonic()
     with new_generation(folder, wait=wait) as paths:
         earlier = earlier_index(folder)
-        chosen = encoder or _quick_encoder(model, earlier) or SentenceTransformerEncoder.load(model, device=device)
+        notices: tuple[str, ...] = ()
+        chosen = encoder
+        if chosen is None:
+            chosen, notices = serving_encoder(model, earlier.encoder, _samples(catalogue.cards), device=device)
         split = split_cards(catalogue.cards, chosen)
         known = earlier.cards if earlier.identity == chosen.identity else {}
         new = [card for card in split if card.key not in known]
-        if encoder is None and isinstance(chosen, OnnxEncoder) and len(new) > _FEW_CARDS:
-            chosen = SentenceTransformerEncoder.load(model, device=device)
         made = dict(zip((card.key for card in new), embed_cards(new, chosen, progress=progress), strict=True))
         space = _space(chosen.identity, split, [made.get(card.key) or known[card.key] for card in split])
-        copy, notices = _exported_copy(chosen, earlier, split)
+        copy = chosen.folder if isinstance(chosen, OnnxEncoder) else None
         ledger = tuple(entry for card in split for entry in card.ledger)
+        assign_skills(catalogue.cards, space, chosen, earlier=current_root(folder)).write(paths.root)
         _write(paths, catalogue, space, ledger, copy)
     return BuildReport(
         folder=folder,
@@ -111,11 +111,11 @@ def build_index(
     )
 
 
-def _quick_encoder(model: str, earlier: EarlierIndex) -> OnnxEncoder | None:
-    """Return the earlier index's exported encoder, if it is of the same model."""
-    if earlier.encoder is None or earlier.identity is None or not matches(model, earlier.identity):
-        return None
-    return OnnxEncoder.open(earlier.encoder)
+def _samples(cards: Sequence[TaskCard]) -> list[str]:
+    """Return texts on which an exported encoder must agree with the original: short ones, and some long."""
+    short = [text for card in cards for text in (card.title, card.summary, *card.must_do)]
+    step = max(1, len(short) // _SHORT_SAMPLES)
+    return short[::step][:_SHORT_SAMPLES] + [card.prompt for card in cards[:: max(1, len(cards) // _LONG_SAMPLES)]]
 
 
 def _space(identity: EncoderIdentity, split: Sequence[SplitCard], cards: Sequence[CardVectors]) -> VectorSpace:
@@ -129,22 +129,6 @@ def _space(identity: EncoderIdentity, split: Sequence[SplitCard], cards: Sequenc
         cards=len(split),
         tokens=tokens,
     )
-
-
-def _exported_copy(
-    encoder: Encoder, earlier: EarlierIndex, split: Sequence[SplitCard]
-) -> tuple[Path | None, tuple[str, ...]]:
-    """Return the folder of the exported encoder, or a notice that says why the original must serve."""
-    if isinstance(encoder, OnnxEncoder):
-        return earlier.encoder, ()
-    if not isinstance(encoder, SentenceTransformerEncoder):
-        return None, ()
-    texts = [passage.text for card in split for passage in card.passages]
-    samples = texts[:: max(1, len(texts) // _CHECKED_TEXTS)][:_CHECKED_TEXTS]
-    try:
-        return exported(encoder, cache_folder() / "encoders", samples), ()
-    except EncoderError as fault:
-        return None, (f"{fault}; sentence-transformers will embed the queries, which is slower to start",)
 
 
 def _write(

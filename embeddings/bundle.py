@@ -94,22 +94,27 @@ def open_generation(folder: Path) -> tuple[BundlePaths, dict[str, Any]]:
         BundleError: if there is no index, or a file is missing or damaged.
         BundleMismatchError: if it was written in another format or passage layout.
     """
-    for attempt in (1, 2):  # a build may remove the generation between reading CURRENT and opening it
+    while True:  # builds may remove the generation between reading CURRENT and opening it
         paths = BundlePaths(folder / _current_name(folder))
         try:
             manifest = _read_manifest(folder, paths)
             _verify(folder, paths, manifest)
         except BundleError:
-            if attempt == 2 or paths.root.name == _current_name(folder):
+            if paths.root.name == _current_name(folder):
                 raise
-            continue
-        return paths, manifest
-    raise AssertionError("unreachable")
+        else:
+            return paths, manifest
 
 
 def has_index(folder: Path) -> bool:
     """Tell whether a folder holds an index, of whatever make."""
     return (folder / CURRENT).is_file()
+
+
+def current_root(folder: Path) -> Path | None:
+    """Return the folder of the current generation, unchecked; None if there is none."""
+    name = _current_or_none(folder)
+    return folder / name if name is not None else None
 
 
 @contextmanager
@@ -257,7 +262,8 @@ def _point_to(folder: Path, name: str) -> None:
     temporary.write_text(name + "\n", encoding="utf-8")
     _sync(temporary)
     temporary.replace(folder / CURRENT)
-    _sync(folder)
+    with suppress(OSError):  # from here on the new generation stands
+        _sync(folder)
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -12,20 +12,12 @@ import numpy as np
 
 from ale_semantic.embeddings.bundle import ENCODER, LATE, has_index, open_generation
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, TextKind, Vectors
-from ale_semantic.embeddings.late import CardTokens, LateIndex
+from ale_semantic.embeddings.late import CardTokens
 from ale_semantic.embeddings.onnx_encoder import MODEL_FILE
-from ale_semantic.embeddings.passages import (
-    SEARCHED_FIELDS,
-    FieldTokens,
-    Passage,
-    PassageKind,
-    card_passages,
-    field_text,
-    text_room,
-    token_ledger,
-)
+from ale_semantic.embeddings.passages import FieldTokens, Passage, PassageKind, card_passages, text_room, token_ledger
 from ale_semantic.embeddings.space import VectorSpace, read_cards
 from ale_semantic.errors import BundleError, CardError
+from ale_semantic.texts import SEARCHED_FIELDS, field_text
 from ale_semantic.types import Field, TaskCard
 
 log = logging.getLogger(__name__)
@@ -105,8 +97,9 @@ def earlier_index(folder: Path) -> EarlierIndex:
     for row in range(len(space.passages)):
         passage = space.passages.passage(row, cards)
         passages[passage.card].append(passage)
+    vectors = space.backend.vectors.copy()  # the view would not outlive the index that it looks into
     found = {
-        _key(own): CardVectors(space.backend.vectors[space.starts[row] : space.starts[row + 1]], tokens[row])
+        _key(own): CardVectors(vectors[space.starts[row] : space.starts[row + 1]], tokens[row])
         for row, own in enumerate(passages)
     }
     exported = paths.space(space.identity.key) / ENCODER

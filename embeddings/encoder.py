@@ -113,8 +113,9 @@ class SentenceTransformerEncoder:
 
         try:
             model = SentenceTransformer(str(folder), **_load_options(device))
-        except (OSError, ValueError, KeyError, RuntimeError) as fault:
-            raise EncoderError(f"{folder}: can't be loaded as a sentence-transformers model: {fault}") from None
+        except Exception as fault:  # a folder can be wrong in as many ways as the libraries beneath have errors
+            reason = (str(fault).strip() or type(fault).__name__).splitlines()[0]
+            raise EncoderError(f"{folder}: can't be loaded as a sentence-transformers model: {reason}") from None
         if spec.max_tokens:
             model.max_seq_length = spec.max_tokens
         return cls(model, _identity(spec, model, folder), folder)
@@ -123,6 +124,11 @@ class SentenceTransformerEncoder:
     def identity(self) -> EncoderIdentity:
         """Return which model this is."""
         return self._identity
+
+    @property
+    def device(self) -> str:
+        """Return the kind of device the model runs on."""
+        return str(self.model.device.type)
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import tempfile
 import warnings
@@ -13,41 +12,64 @@ from typing import Any
 
 import numpy as np
 
-from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind
-from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder, write_identity
+from ale_semantic.embeddings.encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
+from ale_semantic.embeddings.onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
 from ale_semantic.embeddings.tokens import TOKENIZER_FILE
 from ale_semantic.errors import EncoderError
+from ale_semantic.settings import cache_folder
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
 _EXPORT_VERSION = 2  # raised whenever the graph's inputs or outputs change: cached exports are then made anew
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")
 
 
-def exported(encoder: SentenceTransformerEncoder, cache: Path, samples: Sequence[str]) -> Path:
-    """Return a folder with the exported encoder, exporting and checking it unless the cache holds it.
+def serving_encoder(
+    model: str, earlier: Path | None, samples: Sequence[str], *, device: str | None = None
+) -> tuple[Encoder, tuple[str, ...]]:
+    """Return the encoder that embeds a catalogue and later answers its queries, and what the user must know of it.
+
+    On a CPU that is the exported one, which is quicker: from the earlier index or the cache if it is there, else
+    exported now and compared with the original. Where a model can't be exported, or a GPU is there or asked for,
+    sentence-transformers embeds.
 
     Args:
-        encoder: the original.
-        cache: folder of exported encoders, one a model identity.
-        samples: texts on which both must agree.
+        model: registry name, Hub name or local folder.
+        earlier: the exported encoder of an earlier index.
+        samples: texts on which the exported encoder must agree with the original.
+        device: `cpu`, `cuda` ...; by default what is there.
 
     Raises:
-        EncoderError: if the model can't be exported or its vectors differ by more than TOLERANCE.
+        EncoderError: if the model can't be found or loaded.
     """
+    cache = cache_folder() / "encoders"
+    if device in (None, "cpu"):
+        for folder in (earlier, *sorted(cache.glob(f"*-{_EXPORT_VERSION}"))):
+            if folder is not None and (folder / IDENTITY_FILE).is_file():
+                ready = OnnxEncoder.open(folder)
+                if matches(model, ready.identity):
+                    return ready, ()
+    original = SentenceTransformerEncoder.load(model, device=device)
+    if original.device != "cpu":
+        return original, ()
+    try:
+        return OnnxEncoder.open(_exported(original, cache, samples)), ()
+    except EncoderError as fault:
+        return original, (f"{fault}; sentence-transformers will embed the queries, which is slower to start",)
+
+
+def _exported(encoder: SentenceTransformerEncoder, cache: Path, samples: Sequence[str]) -> Path:
+    """Return the cache's folder with the exported encoder, after exporting and checking it."""
     folder = cache / f"{encoder.identity.key}-{_EXPORT_VERSION}"
-    if not (folder / MODEL_FILE).is_file():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as temporary:
-            made = Path(temporary) / "encoder"
-            _export(encoder, made)
-            _check(encoder, made, samples)
-            try:
-                os.rename(made, folder)
-            except OSError:
-                if not (folder / MODEL_FILE).is_file():  # else another build was quicker, with the same result
-                    raise
-    else:
-        _check(encoder, folder, samples)
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as temporary:
+        made = Path(temporary) / "encoder"
+        _export(encoder, made)
+        _check(encoder, made, samples)
+        try:
+            made.rename(folder)
+        except OSError:
+            if not (folder / IDENTITY_FILE).is_file():  # else another build was quicker, with the same result
+                raise
     return folder
 
 
@@ -56,7 +78,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
 
     model = encoder.model
 
-    class Pipeline(torch.nn.Module):  # type: ignore[misc]
+    class Pipeline(torch.nn.Module):
         """The whole sentence-transformers pipeline as one graph."""
 
         def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[Any, Any]:
@@ -80,7 +102,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
                 dynamo=True,
                 input_names=list(names),
                 output_names=["sentence_embedding", "token_embeddings"],
-                dynamic_shapes={name: shape for name in names},
+                dynamic_shapes=dict.fromkeys(names, shape),
                 external_data=False,
                 verbose=False,
             )

@@ -25,8 +25,11 @@ _BATCH = 32
 class OnnxEncoder:
     """An encoder exported into a folder by `export_encoder`."""
 
-    def __init__(self, session: InferenceSession, tokenizer: TextTokenizer, identity: EncoderIdentity) -> None:
+    def __init__(
+        self, session: InferenceSession, tokenizer: TextTokenizer, identity: EncoderIdentity, folder: Path
+    ) -> None:
         """Keep an open session."""
+        self.folder = folder
         self._session = session
         self._tokenizer = tokenizer
         self._identity = identity
@@ -53,7 +56,7 @@ class OnnxEncoder:
             )
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
-        return cls(session, TextTokenizer.open(folder), identity)
+        return cls(session, TextTokenizer.open(folder), identity, folder)
 
     @property
     def identity(self) -> EncoderIdentity:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
 LAYOUT_VERSION = 1  # raised whenever the same card yields other passages: older bundles are then rebuilt
-SEARCHED_FIELDS = (
-    Field.OVERVIEW,
-    Field.TITLE,
-    Field.SUMMARY,
-    Field.PROMPT,
-    Field.MUST_DO,
-    Field.SOFTWARE,
-    Field.INPUTS,
-    Field.SUBDOMAIN,
-)
 _SPLIT_FIELDS = (Field.SUMMARY, Field.PROMPT, Field.MUST_DO, Field.INPUTS)  # also searched sentence by sentence
 _OVERLAP = 0.25  # share of a chunk that the next one repeats, so that no thought is cut without a whole copy
 _SPECIAL_TOKENS = 2  # what a model puts around each text
-_SHORTEST_SENTENCE = 24  # characters; shorter pieces ("Input:") say nothing alone and join the next one
 
 TokenSpans = Sequence[tuple[int, int]]
 
@@ -56,11 +45,6 @@ class FieldTokens:
     field: Field
     seen: int
     dropped: int
-
-
-def field_text(card: TaskCard, field: Field) -> str:
-    """Return the text of a field as it is embedded and searched."""
-    return _FIELD_TEXTS[field](card)
 
 
 def text_room(max_tokens: int, prefix_tokens: int) -> int:
@@ -142,24 +126,6 @@ def _word_start(tokens: TokenSpans, wanted: int, least: int) -> int:
     return max(wanted, least)
 
 
-_BOUNDARY = re.compile(r"\n+|(?<=[.!?;:])\s+|(?<=[。！？；])")
-
-
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the character span of each sentence or line; very short pieces join the one that follows."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for end, after in [*((match.start(), match.end()) for match in _BOUNDARY.finditer(text)), (len(text), len(text))]:
-        piece = text[start:end].strip()
-        if len(piece) < _SHORTEST_SENTENCE and after < len(text):
-            continue
-        if piece:
-            lead = len(text[start:end]) - len(text[start:end].lstrip())
-            spans.append((start + lead, start + lead + len(piece)))
-        start = after
-    return spans
-
-
 def _fitting(spans: Sequence[tuple[int, int]], tokens: TokenSpans, room: int) -> Iterator[tuple[int, int]]:
     """Yield the spans, those with more than `room` tokens cut into windows."""
     position = 0
@@ -173,26 +139,3 @@ def _fitting(spans: Sequence[tuple[int, int]], tokens: TokenSpans, room: int) ->
             yield start, end
         else:
             yield from windows(tokens[position:stop], room)
-
-
-def _overview(card: TaskCard) -> str:
-    return f"{card.title}. {card.summary}"
-
-
-def _inputs(card: TaskCard) -> str:
-    return "\n".join(
-        " ".join(part for part in (file.name, file.raw_format and f"({file.raw_format})", file.description) if part)
-        for file in card.inputs
-    )
-
-
-_FIELD_TEXTS: dict[Field, Callable[[TaskCard], str]] = {
-    Field.OVERVIEW: _overview,
-    Field.TITLE: lambda card: card.title,
-    Field.SUMMARY: lambda card: card.summary,
-    Field.PROMPT: lambda card: card.prompt,
-    Field.MUST_DO: lambda card: "\n".join(card.must_do),
-    Field.SOFTWARE: lambda card: ", ".join(card.software_names),
-    Field.INPUTS: _inputs,
-    Field.SUBDOMAIN: lambda card: card.subdomain or "",
-}

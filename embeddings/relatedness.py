@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 
 from ale_semantic.analysis import terms
 from ale_semantic.embeddings.encoder import Vectors
-from ale_semantic.embeddings.passages import PassageKind, field_text
+from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 Matrix = NDArray[np.float32]
@@ -62,19 +62,28 @@ def field_vectors(space: VectorSpace, cards: int, field: Field, *, sentences: bo
 
 
 def _term_cosines(cards: Sequence[TaskCard]) -> Matrix:
-    """Return the tf-idf cosines of the cards' weighted terms."""
-    from sklearn.feature_extraction import DictVectorizer
-    from sklearn.feature_extraction.text import TfidfTransformer
+    """Return the cosines of the cards' weighted terms, (1 + log tf) * idf."""
+    from scipy.sparse import csr_array
 
-    counts = []
-    for card in cards:
-        weighted: Counter[str] = Counter()
+    rows, columns, counts = [], [], []
+    vocabulary: dict[str, int] = {}
+    for row, card in enumerate(cards):
+        weighted: dict[str, float] = {}
         for field, weight in _TERM_WEIGHTS.items():
             for term in terms(field_text(card, field)):
-                weighted[term] += weight  # type: ignore[assignment]  # a Counter adds fractions as well
-        counts.append(weighted or Counter({"": 1}))
-    vectors = TfidfTransformer(sublinear_tf=True).fit_transform(DictVectorizer().fit_transform(counts))
-    return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float32)
+                weighted[term] = weighted.get(term, 0.0) + weight
+        rows += [row] * len(weighted)
+        columns += [vocabulary.setdefault(term, len(vocabulary)) for term in weighted]
+        counts += weighted.values()
+    occurrences = np.bincount(columns, minlength=len(vocabulary))
+    # A term that counts less than once (only in the prompt, at half weight) keeps its plain count: log would invert it.
+    frequency = np.array(counts)
+    damped = np.where(frequency >= 1, 1 + np.log(np.maximum(frequency, 1)), frequency)
+    values = damped * np.log((len(cards) + 1) / occurrences[columns])
+    matrix = csr_array((values, (rows, columns)), shape=(len(cards), len(vocabulary)))
+    lengths = np.sqrt((matrix * matrix).sum(axis=1))
+    products = (matrix @ matrix.T).toarray()
+    return np.asarray(products / np.maximum(np.outer(lengths, lengths), 1e-9), dtype=np.float32)
 
 
 def _cosines(rows: Vectors) -> Matrix:

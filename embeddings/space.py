@@ -18,9 +18,10 @@ from ale_semantic.embeddings.bundle import ENCODER, INDEX, LATE, PASSAGES, Bundl
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
 from ale_semantic.embeddings.late import CardTokens, LateIndex
 from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder
-from ale_semantic.embeddings.passages import Passage, PassageKind, field_text
+from ale_semantic.embeddings.passages import Passage, PassageKind
 from ale_semantic.errors import BundleError, BundleMismatchError, CardError
 from ale_semantic.sources.tables import TableSource
+from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 _FIELDS = tuple(Field)
@@ -170,7 +171,6 @@ def require_same(given: EncoderIdentity, stored: EncoderIdentity) -> None:
 def describe(identity: EncoderIdentity) -> str:
     """Return a model's name, revision, dimension and the head of its digest."""
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
-
 
 
 def read_cards(path: Path) -> list[TaskCard]:

@@ -35,21 +35,25 @@ class TextTokenizer:
         """Open a model folder's tokenizer.
 
         Raises:
-            EncoderError: if the folder has none.
+            EncoderError: if the folder has none, or it can't be read.
         """
         from tokenizers import Tokenizer
 
         path = folder / TOKENIZER_FILE
         if not path.is_file():
             raise EncoderError(f"{folder} has no {TOKENIZER_FILE}: save the model with a fast tokenizer")
-        tokenizer = Tokenizer.from_file(str(path))
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as fault:  # the library raises bare exceptions
+            raise EncoderError(f"{path}: can't be read as a tokenizer: {str(fault).splitlines()[0]}") from None
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return cls(tokenizer)
 
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text, nothing cut off, no special tokens."""
-        return [list(one.offsets) for one in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [[(start, end) for start, end in one.offsets] for one in encodings]
 
     def inputs(self, texts: Sequence[str], *, prefix: str, max_tokens: int) -> list[TokenInput]:
         """Return each text as the model takes it, after the prefix and at most `max_tokens` long.

@@ -13,11 +13,14 @@ import venv
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
+import ale_semantic
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings": "ale_semantic.embeddings"}
@@ -28,9 +31,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "types", "errors", "settings"),
     ("fields", "machine", "vocabulary*", "cards"),
     ("sources*", "catalogue"),
-    ("analysis", "filters*", "facets", "lexical", "fusion"),
-    ("embeddings*",),
-    ("ranking", "bands", "query_vectors", "explain", "answers", "engine"),
+    ("analysis", "filters*", "facet*", "lexical", "fusion"),
+    ("embeddings*", "skill*"),
+    ("names", "spelling", "understanding*", "ranking", "bands", "query_vectors", "explain", "answers", "engine"),
     ("curriculum*", "evaluation*", "export", "render", "serialise"),
     ("service*", "app*"),
     ("cli*",),
@@ -131,6 +134,11 @@ def test_each_folder_with_code_is_a_package() -> None:
 def test_packages_list_equals_the_folders() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["setuptools"]["packages"] == sorted(packages_on_disk())
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == ale_semantic.__version__ == version("ale-semantic")
 
 
 def test_each_dependency_has_a_tested_version_and_a_reason() -> None:

@@ -141,6 +141,8 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     print(f"index      {folder} ({shown['bytes'] / 1e6:.0f} MB, all files whole)")
     print(f"catalogue  {catalogue['name']} {catalogue['revision'] or ''}, {catalogue['cards']} tasks")
     print(f"           fingerprint {catalogue['fingerprint']}")
-    print(f"model      {model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages")
+    print(
+        f"model      {model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages"
+    )
     print(f"queries    {'exported encoder (ONNX Runtime)' if space['exported'] else 'sentence-transformers'}")
     print(f"built      {manifest['created']} with {', '.join(f'{k} {v}' for k, v in manifest['libraries'].items())}")

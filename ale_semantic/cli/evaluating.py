@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ale_semantic.cli.options import IndexOption, JsonOption, ModelOption, ModeOption, open_engine, show, show_json, warn
+from ale_semantic.cli.options import (
+    IndexOption,
+    JsonOption,
+    ModelOption,
+    ModeOption,
+    open_engine,
+    show,
+    show_json,
+    warn,
+)
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.types import Mode
 

@@ -59,7 +59,9 @@ def search(
 def similar(
     tasks: Annotated[list[str] | None, typer.Argument(help="Ids of tasks to be near to.")] = None,
     unlike: Annotated[list[str] | None, typer.Option("--not", help="Id of a task to be far from (repeatable).")] = None,
-    text: Annotated[str, typer.Option("--text", help="A task description to be near to; '-' reads it from stdin.")] = "",
+    text: Annotated[
+        str, typer.Option("--text", help="A task description to be near to; '-' reads it from stdin.")
+    ] = "",
     where: WhereOption = "",
     k: KOption = 10,
     offset: OffsetOption = 0,

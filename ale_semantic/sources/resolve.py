@@ -67,9 +67,7 @@ def demo_source() -> Source:
     return CheckoutSource.find(Path(str(files("ale_semantic") / "data" / "demo")), demo=True)
 
 
-def _automatic(
-    include_smoke_tests: bool, revision: str | None, hub_timeout: float
-) -> tuple[Source, tuple[str, ...]]:
+def _automatic(include_smoke_tests: bool, revision: str | None, hub_timeout: float) -> tuple[Source, tuple[str, ...]]:
     named = os.environ.get(CARDS_VARIABLE, "").strip()
     if named and named != "auto":
         return resolve(named, include_smoke_tests=include_smoke_tests, revision=revision, hub_timeout=hub_timeout)

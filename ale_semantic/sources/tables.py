@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from ale_semantic.sources import Origin
 EXPORT_MARK = "export_made_by"  # a column that only this program's exports have
 # A spreadsheet takes a cell that begins with one of these for a formula; a quote before it makes it text.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+_LONGEST_CELL = 2**31 - 1  # characters; the most that every system's C library takes
 _PARQUET_BATCH = 1024  # rows held in memory at once
 
 
@@ -79,7 +79,7 @@ def _json(path: Path) -> Iterator[RawCard | CardError]:
 
 
 def _csv(path: Path) -> Iterator[RawCard | CardError]:
-    csv.field_size_limit(sys.maxsize)  # prompts exceed the module's cautious default
+    csv.field_size_limit(_LONGEST_CELL)  # prompts may exceed the module's cautious default
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.DictReader(lines)
         try:
@@ -92,7 +92,7 @@ def _csv(path: Path) -> Iterator[RawCard | CardError]:
                 else:
                     yield _row(where, _plain_cells(row) if EXPORT_MARK in names else row)
         except csv.Error as fault:
-            raise SourceError(f"{path}: is not CSV at line {rows.line_num}: {fault}") from None
+            raise SourceError(f"{path}: is not CSV after line {rows.line_num}: {fault}") from None
 
 
 def _plain_cells(row: Mapping[str, str]) -> dict[str, str]:

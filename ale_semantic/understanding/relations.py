@@ -92,9 +92,18 @@ def _link_first(table: RelationRules) -> Iterator[tuple[Direction, str]]:
     yield Direction.HARDER, rf"^{after} (?P<target>.+?) (?P<wish>(?:{noise} )*{plainly_harder}.*)$"
     yield Direction.EASIER, rf"^(?P<wish>.*?{alternatives(table.easier)}{_GAP}){than} (?P<target>.+)$"
     yield Direction.HARDER, rf"^(?P<wish>.*?{alternatives(table.harder)}{_GAP}){than} (?P<target>.+)$"
-    yield Direction.EASIER, rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.easier_noun)}(?: {noise})*) {to} (?P<target>.+)$"
-    yield Direction.HARDER, rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.harder_noun)}(?: {noise})*) {to} (?P<target>.+)$"
-    yield Direction.HARDER, rf"^(?:\w+ ){{0,2}}{alternatives(table.done)} (?P<target>[^,;.]+)[,;.] *(?P<wish>.*{harder}.*)$"
+    yield (
+        Direction.EASIER,
+        rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.easier_noun)}(?: {noise})*) {to} (?P<target>.+)$",
+    )
+    yield (
+        Direction.HARDER,
+        rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.harder_noun)}(?: {noise})*) {to} (?P<target>.+)$",
+    )
+    yield (
+        Direction.HARDER,
+        rf"^(?:\w+ ){{0,2}}{alternatives(table.done)} (?P<target>[^,;.]+)[,;.] *(?P<wish>.*{harder}.*)$",
+    )
 
 
 def _task_first(table: RelationRules) -> Iterator[tuple[Direction, str]]:

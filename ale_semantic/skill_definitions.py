@@ -1,0 +1,159 @@
+"""The skills that tasks ask of an agent: the readable table `data/skills.toml`, checked when read."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import Any
+
+from ale_semantic.errors import AleSemanticError, UnknownNameError
+
+_FILE = "skills.toml"
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_TEXTS = ("id", "name", "family", "definition")
+_LISTS = ("prototypes", "cues")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill.
+
+    Attributes:
+        id: slug for files, filters and addresses.
+        name: what people read.
+        family: the heading it stands under.
+        definition: one sentence: what the agent itself has to do.
+        prototypes: phrasings such as task descriptions use.
+        cues: regular expressions on lower-case text, each from the start of a word.
+    """
+
+    id: str
+    name: str
+    family: str
+    definition: str
+    prototypes: tuple[str, ...]
+    cues: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return what is embedded for the skill: name with definition, and each prototype."""
+        return (f"{self.name}: {self.definition}", *self.prototypes)
+
+    @property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """Return the compiled cues."""
+        return tuple(map(_pattern, self.cues))
+
+
+@cache
+def load_skills() -> tuple[Skill, ...]:
+    """Return the skills of the project, in the order of their table.
+
+    Raises:
+        AleSemanticError: if the table isn't as it should be; the message names the skill and the cure.
+    """
+    return parse_skills((resources.files("ale_semantic") / "data" / _FILE).read_text(encoding="utf-8"), f"data/{_FILE}")
+
+
+def parse_skills(text: str, where: str) -> tuple[Skill, ...]:
+    """Read a table of skills; `where` names it in errors.
+
+    Raises:
+        AleSemanticError: if it is no TOML, a field is missing or wrong, or an id or name stands twice.
+    """
+    try:
+        entries = tomllib.loads(text).get("skill")
+    except tomllib.TOMLDecodeError as error:
+        raise AleSemanticError(f"{where}: not a TOML file: {error}") from None
+    if not isinstance(entries, list) or not entries:
+        raise AleSemanticError(f"{where}: must hold at least one [[skill]]")
+    return skills_from(entries, where)
+
+
+def skills_from(entries: Sequence[Any], where: str) -> tuple[Skill, ...]:
+    """Make skills of plain mappings.
+
+    Raises:
+        AleSemanticError: if a field is missing or wrong, or an id or name stands twice.
+    """
+    skills = tuple(_skill(entry, f"{where}: skill {place}") for place, entry in enumerate(entries, start=1))
+    seen: dict[str, str] = {}
+    for skill in skills:
+        for key in {skill_key(skill.id), skill_key(skill.name)}:
+            if key in seen:
+                raise AleSemanticError(f"{where}: {key!r} stands for both {seen[key]!r} and {skill.id!r}: rename one")
+            seen[key] = skill.id
+    return skills
+
+
+def plain_skills(skills: Sequence[Skill]) -> list[dict[str, Any]]:
+    """Return skills as plain mappings, which `skills_from` reads."""
+    return [asdict(skill) for skill in skills]
+
+
+def definitions_digest(skills: Sequence[Skill]) -> str:
+    """Return a digest of all that bears on how the skills are assigned."""
+    parts = [part for skill in skills for part in (skill.id, *skill.texts, *skill.cues)]
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def skill_key(text: str) -> str:
+    """Return a text as ids and names are compared: hyphens, case and spaces don't matter."""
+    return " ".join(text.casefold().replace("-", " ").replace("_", " ").split())
+
+
+def find_skill(skills: Sequence[Skill], text: str) -> Skill:
+    """Return the skill that a text names by id or name.
+
+    Raises:
+        UnknownNameError: if there is none; the nearest names are given.
+    """
+    wanted = skill_key(text)
+    for skill in skills:
+        if wanted in (skill_key(skill.id), skill_key(skill.name)):
+            return skill
+    from ale_semantic.facet_columns import nearest
+
+    raise UnknownNameError("skill", text, nearest(text, [skill.name for skill in skills]))
+
+
+@cache
+def _pattern(cue: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{cue})")
+
+
+def _skill(entry: Any, where: str) -> Skill:
+    if not isinstance(entry, Mapping):
+        raise AleSemanticError(f"{where}: must be a table")
+    where = f"{where} ({entry['id']})" if isinstance(entry.get("id"), str) else where
+    unknown = sorted(set(entry) - {*_TEXTS, *_LISTS})
+    if unknown:
+        raise AleSemanticError(f"{where}: unknown field {unknown[0]!r}; there are {', '.join((*_TEXTS, *_LISTS))}")
+    for name in _TEXTS:
+        if not isinstance(entry.get(name), str) or not entry[name].strip():
+            raise AleSemanticError(f"{where}: field {name!r} must be a text that isn't blank")
+    for name in _LISTS:
+        values = entry.get(name)
+        if not isinstance(values, list | tuple) or not values or not all(isinstance(v, str) and v for v in values):
+            raise AleSemanticError(f"{where}: field {name!r} must be a list of at least one text")
+    if not _ID.fullmatch(entry["id"]):
+        raise AleSemanticError(f"{where}: the id must be lower-case words joined by hyphens")
+    _check_cues(entry["cues"], where)
+    return Skill(
+        *(entry[name].strip() for name in _TEXTS), prototypes=tuple(entry["prototypes"]), cues=tuple(entry["cues"])
+    )
+
+
+def _check_cues(cues: Sequence[str], where: str) -> None:
+    for cue in cues:
+        try:
+            pattern = _pattern(cue)
+        except re.error as error:
+            raise AleSemanticError(f"{where}: cue {cue!r} is no regular expression: {error}") from None
+        if pattern.search(""):
+            raise AleSemanticError(f"{where}: cue {cue!r} matches nothing at all: it must name a word")

@@ -1,0 +1,107 @@
+"""The atlas: all cards in the plane, near ones close together, with named clusters. Deterministic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ale_semantic.analysis import STOP_WORDS, stem, words
+
+_SMALLEST = 5  # below this t-SNE means nothing: the cards stand on a circle
+_PERPLEXITY = 30.0  # t-SNE's usual one, less for few cards
+_CLUSTERS = (2, 16)
+_NAME_WORDS = 3
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Atlas:
+    """Where each card lies, and in which cluster.
+
+    Attributes:
+        points: float32 of shape (cards, 2), each axis from 0 to 1.
+        clusters: the cluster of each card, int32 of shape (cards,).
+        names: one name a cluster, of the words that tell it from the others.
+    """
+
+    points: NDArray[np.float32]
+    clusters: NDArray[np.int32]
+    names: tuple[str, ...]
+
+
+def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str]) -> Atlas:
+    """Lay cards out in the plane and cluster them.
+
+    Args:
+        vectors: one unit row a card, shape (cards, dimension).
+        texts: what each card is about, in a few sentences; the clusters' names come from them.
+
+    Raises:
+        ValueError: if there isn't one text a vector.
+    """
+    if len(vectors) != len(texts):
+        raise ValueError(f"{len(vectors)} vectors, but {len(texts)} texts")
+    if len(vectors) < _SMALLEST:
+        return Atlas(_circle(len(vectors)), np.zeros(len(vectors), dtype=np.int32), ("all",) if texts else ())
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # threads that wait for each other take far longer than the work, on a busy machine
+        points = _spread(_plane(vectors))
+        clusters = _clustered(points)
+    return Atlas(points, clusters, _names(clusters, texts))
+
+
+def _plane(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    from sklearn.manifold import TSNE
+
+    perplexity = min(_PERPLEXITY, (len(vectors) - 1) / 3)
+    model = TSNE(metric="cosine", init="pca", perplexity=perplexity, random_state=_SEED)
+    return np.asarray(model.fit_transform(vectors.astype(np.float64)), dtype=np.float32)
+
+
+def _spread(points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return points scaled to 0..1 on each axis."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return np.asarray((points - low) / np.where(high > low, high - low, 1), dtype=np.float32)
+
+
+def _circle(count: int) -> NDArray[np.float32]:
+    angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    return (0.5 + 0.4 * np.column_stack([np.cos(angles), np.sin(angles)])).astype(np.float32).reshape(count, 2)
+
+
+def _clustered(points: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Cluster in the plane: a name on the map must stand over one place."""
+    from sklearn.cluster import KMeans
+
+    wanted = int(np.clip(round((len(points) / 2) ** 0.5), *_CLUSTERS))
+    return np.asarray(KMeans(wanted, n_init=10, random_state=_SEED).fit_predict(points), dtype=np.int32)
+
+
+def _names(clusters: NDArray[np.int32], texts: Sequence[str]) -> tuple[str, ...]:
+    """Name each cluster by the words with the highest weight (TF-IDF, a cluster as one document) in it."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    spelt: dict[str, Counter[str]] = {}
+    counts: list[Counter[str]] = [Counter() for _ in range(int(clusters.max()) + 1)]
+    for cluster, text in zip(clusters, texts, strict=True):
+        for root, word in {stem(word): word for word in words(text) if _tells(word)}.items():
+            spelt.setdefault(root, Counter())[word] += 1
+            counts[cluster][root] += 1  # once a card: a long text doesn't name its cluster alone
+    weights = TfidfVectorizer(analyzer=_elements, sublinear_tf=True).fit(counts)
+    roots = weights.get_feature_names_out()
+    table = weights.transform(counts).toarray()
+    best = np.argsort(-table, axis=1, kind="stable")[:, :_NAME_WORDS]
+    return tuple(", ".join(spelt[roots[column]].most_common(1)[0][0] for column in row) for row in best)
+
+
+def _elements(counter: Counter[str]) -> Iterable[str]:
+    return counter.elements()
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 2 and word not in STOP_WORDS and not word.isdigit()
