@@ -144,9 +144,8 @@ def _skill(entry: Any, where: str) -> Skill:
     if not _ID.fullmatch(entry["id"]):
         raise AleSemanticError(f"{where}: the id must be lower-case words joined by hyphens")
     _check_cues(entry["cues"], where)
-    return Skill(
-        *(entry[name].strip() for name in _TEXTS), prototypes=tuple(entry["prototypes"]), cues=tuple(entry["cues"])
-    )
+    skill_id, name, family, definition = (entry[field].strip() for field in _TEXTS)
+    return Skill(skill_id, name, family, definition, tuple(entry["prototypes"]), tuple(entry["cues"]))
 
 
 def _check_cues(cues: Sequence[str], where: str) -> None:
