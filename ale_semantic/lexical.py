@@ -34,7 +34,8 @@ _VOCABULARY = "vocabulary.json"
 class LexicalIndex:
     """A BM25 weight for each (term, card), stored by term.
 
-    `words` are the catalogue's words before stemming, for spelling. `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`.
+    `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`.
+    `words` are the catalogue's words before stemming, for spelling.
     """
 
     vocabulary: Mapping[str, int]

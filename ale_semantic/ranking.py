@@ -162,11 +162,12 @@ class Ranker:
         if text is not None:
             parts.append(standardise(text.fused))
         scores = np.asarray(np.mean(parts, axis=0), dtype=np.float32)
+        cosines: Scores | None
+        rows: NDArray[np.int64] | None
         if near:
             cosines, rows = self._nearest_passages(near)
         else:
-            assert text is not None and text.dense is not None and text.best_passage is not None
-            cosines, rows = text.dense, text.best_passage
+            cosines, rows = (text.dense, text.best_passage) if text is not None else (None, None)
         return Ranking(scores, cosines, None, rows)
 
     def relatedness(self, row: int) -> Scores:

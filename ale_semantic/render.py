@@ -21,7 +21,7 @@ _VERDICTS = {
     Verdict.WEAK: ("yellow", "Nothing answers the query clearly; these are the nearest of {total} tasks."),
     Verdict.NONE: (
         "red",
-        "Nothing fits this query. Try other words; the nearest of {total} tasks are shown all the same.",
+        "Nothing fits this query. Try other words; the nearest of {total} tasks are shown.",
     ),
     Verdict.FILTERED_OUT: ("red", "No task passes the filter. Loosen it: `ale-semantic facets` lists what there is."),
     Verdict.BROWSE: ("cyan", "{total} tasks, in the order of their ids."),
@@ -134,7 +134,7 @@ def build_view(report: BuildReport) -> RenderableType:
     """Return what a build did."""
     dropped = Text(f"{report.tokens_dropped} tokens dropped", style="red" if report.tokens_dropped else "green")
     return Group(
-        Text(f"{report.cards} tasks, {report.passages} passages ({report.embedded} embedded, {report.reused} reused)"),
+        Text(f"{report.cards} tasks ({report.embedded} embedded, {report.reused} reused), {report.passages} passages"),
         Text(f"{report.tokens_seen} tokens seen, ").append_text(dropped),
         Text(
             f"model {report.model.name}, {report.model.dimension} dimensions, {report.seconds:.1f} s -> {report.folder}"

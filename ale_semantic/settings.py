@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ MODEL_VARIABLE = "ALE_MODEL"
 HUB_TIMEOUT_VARIABLE = "ALE_HUB_TIMEOUT"
 DEFAULT_CARDS = "auto"
 DEFAULT_MODEL = "minilm"
+_LONGEST_HUB_TIMEOUT = 3600.0
 DEFAULT_HUB_TIMEOUT = 3.0  # long enough for a healthy connection, short enough not to be felt as a hang
 
 
@@ -39,13 +41,15 @@ class Settings:
         """Read the settings from the environment.
 
         Raises:
-            AleSemanticError: if a number isn't one.
+            AleSemanticError: if a number isn't one, or out of range.
         """
         timeout = os.environ.get(HUB_TIMEOUT_VARIABLE, "") or str(DEFAULT_HUB_TIMEOUT)
         try:
             seconds = float(timeout)
         except ValueError:
-            raise AleSemanticError(f"{HUB_TIMEOUT_VARIABLE}={timeout!r} is not a number of seconds") from None
+            seconds = math.nan
+        if not 0 <= seconds <= _LONGEST_HUB_TIMEOUT:
+            raise AleSemanticError(f"{HUB_TIMEOUT_VARIABLE}={timeout!r} is not a number of seconds up to an hour")
         index = os.environ.get(INDEX_VARIABLE, "")
         return cls(
             cards=os.environ.get(CARDS_VARIABLE, "") or DEFAULT_CARDS,

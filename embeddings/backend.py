@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.embeddings.encoder import Vectors
 from ale_semantic.errors import BundleError
+
+from .encoder import Vectors
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -76,16 +77,17 @@ class FaissBackend:
 
     def search(self, vectors: Vectors, k: int, mask: Mask | None) -> tuple[Vectors, Rows]:
         """Return cosines and rows of the best k for each query row among the rows in the mask."""
-        import faiss
+        import faiss as untyped  # its stubs describe the C++ side, not the Python wrappers
 
+        faiss: Any = untyped
         parameters = None
         if mask is not None:
             bits = np.packbits(mask, bitorder="little")
             parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(bits))
         cosines, rows = self.index.search(np.ascontiguousarray(vectors), k, params=parameters)
-        return np.clip(cosines, -1.0, 1.0), rows
+        return np.clip(cosines, -1.0, 1.0).astype(np.float32), rows
 
     def scores(self, vectors: Vectors, rows: Rows | None) -> Vectors:
         """Return the cosine of each query row with each of `rows`, within [-1, 1]."""
         chosen = self.vectors if rows is None else self.vectors[rows]
-        return np.clip(vectors @ chosen.T, -1.0, 1.0)
+        return np.asarray(np.clip(vectors @ chosen.T, -1.0, 1.0), dtype=np.float32)

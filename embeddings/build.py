@@ -12,26 +12,27 @@ from pathlib import Path
 import numpy as np
 
 from ale_semantic.catalogue import Catalogue, card_line
-from ale_semantic.embeddings.backend import FaissBackend
-from ale_semantic.embeddings.bundle import RELATED, BundlePaths, current_root, library_versions, new_generation, seal
-from ale_semantic.embeddings.embedding import (
+from ale_semantic.lexical import LexicalIndex
+from ale_semantic.settings import DEFAULT_MODEL
+from ale_semantic.skills import assign_skills
+from ale_semantic.types import TaskCard
+
+from .backend import FaissBackend
+from .bundle import RELATED, BundlePaths, current_root, library_versions, new_generation, seal
+from .embedding import (
     CardVectors,
     SplitCard,
     earlier_index,
     embed_cards,
     split_cards,
 )
-from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
-from ale_semantic.embeddings.export import serving_encoder
-from ale_semantic.embeddings.late import LateIndex
-from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
-from ale_semantic.embeddings.passages import FieldTokens
-from ale_semantic.embeddings.relatedness import MOST_CARDS, card_relatedness
-from ale_semantic.embeddings.space import PassageTable, VectorSpace
-from ale_semantic.lexical import LexicalIndex
-from ale_semantic.settings import DEFAULT_MODEL
-from ale_semantic.skills import assign_skills
-from ale_semantic.types import TaskCard
+from .encoder import Encoder, EncoderIdentity
+from .export import serving_encoder
+from .late import LateIndex
+from .onnx_encoder import OnnxEncoder
+from .passages import FieldTokens
+from .relatedness import MOST_CARDS, card_relatedness
+from .space import PassageTable, VectorSpace
 
 _SHORT_SAMPLES, _LONG_SAMPLES = 490, 10  # texts on which an exported encoder is compared with its original
 

@@ -28,9 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ale_semantic.embeddings.passages import LAYOUT_VERSION
-from ale_semantic.embeddings.registry import file_digest
 from ale_semantic.errors import BundleError, BundleMismatchError, EncoderError
+
+from .passages import LAYOUT_VERSION
+from .registry import file_digest
 
 FORMAT_VERSION = 1
 CURRENT = "CURRENT"

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ale_semantic.embeddings.bundle import ENCODER, LATE, has_index, open_generation
-from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, TextKind, Vectors
-from ale_semantic.embeddings.late import CardTokens
-from ale_semantic.embeddings.onnx_encoder import MODEL_FILE
-from ale_semantic.embeddings.passages import FieldTokens, Passage, PassageKind, card_passages, text_room, token_ledger
-from ale_semantic.embeddings.space import VectorSpace, read_cards
 from ale_semantic.errors import BundleError, CardError
 from ale_semantic.texts import SEARCHED_FIELDS, field_text
 from ale_semantic.types import Field, TaskCard
+
+from .bundle import ENCODER, LATE, has_index, open_generation
+from .encoder import Encoder, EncoderIdentity, TextKind, Vectors
+from .late import CardTokens
+from .onnx_encoder import MODEL_FILE
+from .passages import FieldTokens, Passage, PassageKind, card_passages, text_room, token_ledger
+from .space import VectorSpace, read_cards
 
 log = logging.getLogger(__name__)
 _BLOCK = 24  # cards encoded together: enough passages to sort by length, few enough to hold in memory

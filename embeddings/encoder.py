@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.embeddings.registry import ModelSpec, file_digest, find_model, locate
-from ale_semantic.embeddings.tokens import TOKENIZER_FILE, TextTokenizer
 from ale_semantic.errors import EncoderError
+
+from .registry import ModelSpec, file_digest, find_model, locate
+from .tokens import TOKENIZER_FILE, TextTokenizer
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -142,7 +143,7 @@ class SentenceTransformerEncoder:
         if not texts:
             return vectors, []
         prefix = self.identity.prefix(kind)
-        outputs = self.model.encode(
+        outputs: Any = self.model.encode(
             list(texts),
             prompt=prefix or None,
             batch_size=_BATCH,

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ale_semantic.embeddings.encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
-from ale_semantic.embeddings.onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
-from ale_semantic.embeddings.tokens import TOKENIZER_FILE
 from ale_semantic.errors import EncoderError
 from ale_semantic.settings import cache_folder
+
+from .encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
+from .onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
+from .tokens import TOKENIZER_FILE
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
 _EXPORT_VERSION = 2  # raised whenever the graph's inputs or outputs change: cached exports are then made anew

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.embeddings.encoder import TokenVectors, Vectors
+from .encoder import TokenVectors, Vectors
 
 PROJECTED = 64  # dimensions; on the development queries 64 rank as well as all 384
 _ARRAYS = ("starts", "tokens", "vectors", "projection", "idf")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind, TokenVectors, Vectors
-from ale_semantic.embeddings.tokens import TextTokenizer
 from ale_semantic.errors import EncoderError
+
+from .encoder import EncoderIdentity, TextKind, TokenVectors, Vectors
+from .tokens import TextTokenizer
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

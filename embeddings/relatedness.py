@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import terms
-from ale_semantic.embeddings.encoder import Vectors
-from ale_semantic.embeddings.passages import PassageKind
-from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
+
+from .encoder import Vectors
+from .passages import PassageKind
+from .space import VectorSpace
 
 Matrix = NDArray[np.float32]
 # Beyond so many cards the matrix isn't made: it grows with the square of their number (4096: 64 MB).
@@ -65,7 +66,9 @@ def _term_cosines(cards: Sequence[TaskCard]) -> Matrix:
     """Return the cosines of the cards' weighted terms, (1 + log tf) * idf."""
     from scipy.sparse import csr_array
 
-    rows, columns, counts = [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    counts: list[float] = []
     vocabulary: dict[str, int] = {}
     for row, card in enumerate(cards):
         weighted: dict[str, float] = {}

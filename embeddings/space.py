@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from ale_semantic.cards import card_from_raw
 from ale_semantic.catalogue import settled
-from ale_semantic.embeddings.backend import FaissBackend
-from ale_semantic.embeddings.bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
-from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
-from ale_semantic.embeddings.late import CardTokens, LateIndex
-from ale_semantic.embeddings.onnx_encoder import MODEL_FILE, OnnxEncoder
-from ale_semantic.embeddings.passages import Passage, PassageKind
 from ale_semantic.errors import BundleError, BundleMismatchError, CardError
 from ale_semantic.sources.tables import TableSource
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
+
+from .backend import FaissBackend
+from .bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
+from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
+from .late import CardTokens, LateIndex
+from .onnx_encoder import MODEL_FILE, OnnxEncoder
+from .passages import Passage, PassageKind
 
 _FIELDS = tuple(Field)
 _COLUMNS = ("card", "field", "kind", "start", "end")
