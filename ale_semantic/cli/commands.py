@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ale_semantic import __version__
-from ale_semantic.cli import catalogues, evaluating, searching, serving
+from ale_semantic.cli import catalogues, curriculum, evaluating, searching, serving
 
 app = typer.Typer(
     name="ale-semantic",
@@ -49,3 +49,4 @@ for _command in (
 ):
     app.command()(_command)
 app.command(name="eval")(evaluating.evaluate)
+app.add_typer(curriculum.app)
