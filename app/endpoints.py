@@ -1,0 +1,88 @@
+"""The endpoints for `gradio_client`: named, typed, documented by their docstrings. They answer with plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from ale_semantic.errors import AleSemanticError
+from ale_semantic.serialise import card_to_dict, facets_to_dict, result_to_dict
+
+from .exporting import download
+from .site import Site
+from .state import State
+
+MAX_HITS = 200  # an answer of some hundred kB; more pages are more calls
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
+
+
+def add(site: Site) -> None:
+    """Add the endpoints to the Gradio app that is being built; any number of calls are served at once."""
+    from gradio.events import api
+
+    for name, function in functions(site).items():
+        api(_told(function), api_name=name, concurrency_limit=None)
+
+
+def functions(site: Site) -> dict[str, Callable[..., dict[str, Any]]]:
+    """Return the functions behind the endpoints by name."""
+    engine = site.engine
+
+    def search(
+        query: str = "", where: str = "", k: int = 10, offset: int = 0, mode: str = "hybrid", min_band: str = ""
+    ) -> dict[str, Any]:
+        """Search tasks by meaning among those that pass a filter such as 'os = linux and inputs >= 3'."""
+        _bound(k)
+        result = engine.search(query, where=where, k=k, offset=offset, mode=mode, min_band=min_band or None)
+        return result_to_dict(result)
+
+    def similar(
+        tasks: list[str] | None = None,
+        unlike: list[str] | None = None,
+        text: str = "",
+        where: str = "",
+        k: int = 10,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Find tasks like given ones (by id) or like a text, and unlike others."""
+        _bound(k)
+        result = engine.similar(*(tasks or ()), unlike=unlike or (), text=text, where=where, k=k, offset=offset)
+        return result_to_dict(result)
+
+    def task(task_id: str) -> dict[str, Any]:
+        """Return one whole task card."""
+        return card_to_dict(engine.catalogue.get(task_id))
+
+    def facets(where: str = "") -> dict[str, Any]:
+        """Count every facet's values, each under the other facets' selections."""
+        return facets_to_dict(engine.facets(where=where))
+
+    def export(tasks: list[str], form: str = "csv") -> dict[str, Any]:
+        """Write tasks as csv, jsonl, md, parquet or txt (the ALE runner's task list); the content is Base64."""
+        file = download(site, State(selection=tuple(tasks)).to_query(), form, "selection")
+        if file.problem:
+            raise AleSemanticError(file.problem)
+        return {"name": file.name, "media_type": file.media_type, "base64": file.base64}
+
+    return {function.__name__: function for function in (search, similar, task, facets, export)}
+
+
+def _bound(k: int) -> None:
+    if k > MAX_HITS:
+        raise AleSemanticError(f"k may be at most {MAX_HITS} here, not {k}; fetch the rest with offset")
+
+
+def _told(function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
+    """Wrap a function so that the caller reads its own fault's message, and of a bug only that it is one."""
+    import gradio
+
+    @wraps(function)
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Answer:
+        try:
+            return function(*args, **kwargs)
+        except AleSemanticError as fault:
+            raise gradio.Error(str(fault), print_exception=False) from None
+
+    return call

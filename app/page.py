@@ -1,0 +1,86 @@
+"""The page: one Gradio app whose address says what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from . import endpoints
+from .exporting import download
+from .router import screen
+from .site import Site
+from .tabs import TABS
+from .view import render
+
+if TYPE_CHECKING:
+    from gradio.blocks import Blocks
+
+    from ale_semantic.engine import Engine
+
+TITLE = "ALE Semantic"
+_SCRIPTS = ("dom", "basket", "navigate", "facets", "map", "main")  # in this order; each uses what stands before it
+
+
+def build_page(engine: Engine) -> Blocks:
+    """Return the page over an engine, ready to be launched."""
+    from gradio.blocks import Blocks
+    from gradio.components import HTML
+
+    site = Site(engine)
+
+    def ale_screen(address: str) -> dict[str, str]:
+        return asdict(screen(site, address))
+
+    def ale_export(request: dict[str, str]) -> dict[str, str]:
+        return asdict(download(site, request["address"], request["form"], request["scope"]))
+
+    page = Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
+    with page:
+        HTML(
+            html_template=render("shell.html", tabs=TABS, provenance=engine.provenance),
+            js_on_load=script(),
+            server_functions=[ale_screen, ale_export],
+            elem_id="ale",
+            apply_default_css=False,
+        )
+        endpoints.add(site)
+    site.warm_up()
+    return page
+
+
+@cache
+def script() -> str:
+    """Return the page's script."""
+    return "\n".join(_asset(f"js/{name}.js") for name in _SCRIPTS)
+
+
+@cache
+def head() -> str:
+    """Return what the page adds to the document's head: its look."""
+    look = "\n".join(_asset(f"css/{name}.css") for name in ("base", "results", "task", "tabs"))
+    return f"<style>{look}</style>"
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def launch_options() -> dict[str, Any]:
+    """Return the options of `Blocks.launch` that make the page look and behave as its own, wherever it is served."""
+    import gradio
+
+    from .guard import middleware
+
+    theme = gradio.themes.Base(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
+    return {
+        "theme": theme,
+        "head": head(),
+        "footer_links": [],
+        "ssr_mode": False,  # would need Node, and fetch nothing faster
+        "state_session_capacity": 200,  # the state stands in the address: what Gradio keeps of a visit is no loss
+        "max_file_size": "1kb",  # nothing is uploaded
+        "app_kwargs": {"middleware": middleware()},
+        "quiet": True,
+    }

@@ -1,0 +1,90 @@
+"""One task for reading: the whole card, why it matched, and its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ale_semantic.errors import UnknownNameError
+from ale_semantic.filters import field
+from ale_semantic.types import Hit, TaskCard
+
+from .search_tab import fault_view
+from .site import Screen, Site
+from .state import State, Tab
+from .view import render
+
+TWIN_SCORE = 0.85  # cosine of two whole cards from which one looks like a variant of the other
+_NEIGHBOURS = 6
+_LADDER = 3
+_LOOKED_AT = 40  # neighbours among which harder and easier tasks are sought
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Tasks near one task, nearest first."""
+
+    twins: tuple[Hit, ...]
+    similar: tuple[Hit, ...]
+    easier: tuple[Hit, ...]
+    harder: tuple[Hit, ...]
+
+
+def view(site: Site, state: State) -> Screen:
+    """Return the task that the state opens."""
+    try:
+        card = site.engine.catalogue.get(state.task)
+    except UnknownNameError as fault:
+        return fault_view(state, fault)
+    html = render(
+        "task.html",
+        state=state,
+        card=card,
+        why=why(site, state),
+        neighbours=neighbours(site, card),
+        back=state.link(task=""),
+        back_label=_back_label(state),
+        base=State(tab=state.tab, query=state.query),
+    )
+    return Screen(html, f"{card.title} – ALE Semantic", f"Task: {card.title}")
+
+
+def why(site: Site, state: State) -> Hit | None:
+    """Return the task as a hit of the state's query, None without a query."""
+    if not state.query:
+        return None
+    only = field("task_id") == state.task
+    hits = site.engine.search(state.query, where=only, k=1, mode=state.mode, facets=False, understand=False).hits
+    return hits[0] if hits else None
+
+
+def neighbours(site: Site, card: TaskCard) -> Neighbours:
+    """Return the tasks near a task."""
+    if len(site.engine.catalogue) < 2:
+        return Neighbours((), (), (), ())
+    hits = site.engine.similar(card.task_id, k=_LOOKED_AT, facets=False).hits
+    twins = tuple(hit for hit in hits if hit.score >= TWIN_SCORE)
+    return Neighbours(
+        twins=twins,
+        similar=tuple(hit for hit in hits if hit not in twins)[:_NEIGHBOURS],
+        easier=_on_other_level(hits, card, harder=False),
+        harder=_on_other_level(hits, card, harder=True),
+    )
+
+
+def _on_other_level(hits: Sequence[Hit], card: TaskCard, *, harder: bool) -> tuple[Hit, ...]:
+    """Return the nearest tasks that stand only in tiers above, or only in tiers below, the card's own."""
+    if not card.tiers:
+        return ()
+    lowest, highest = card.tiers[0].level, card.tiers[-1].level
+    found = [
+        hit
+        for hit in hits
+        if hit.card.tiers and (hit.card.tiers[0].level > highest if harder else hit.card.tiers[-1].level < lowest)
+    ]
+    return tuple(found[:_LADDER])
+
+
+def _back_label(state: State) -> str:
+    names = {Tab.SEARCH: "results", Tab.SIMILAR: "similar tasks"}
+    return f"Back to {names.get(state.tab, str(state.tab))}"
