@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -178,13 +178,21 @@ def _change(before: TaskCard, after: TaskCard) -> ChangedTask:
         ("domain", before.domain, after.domain),
         ("tiers", _joined(before.tiers), _joined(after.tiers)),
         ("formats", _joined(before.input_formats), _joined(after.input_formats)),
-        *((name, str(getattr(before, name)), str(getattr(after, name))) for name in _MACHINE),
+        *_machine(before, after),
     ]
     return ChangedTask(
         task=TaskRef.of(after),
         texts=tuple(change for change in texts if change is not None),
         moved=tuple(Moved(name, old, new) for name, old, new in pairs if old != new),
     )
+
+
+def _machine(before: TaskCard, after: TaskCard) -> Iterator[tuple[str, str, str]]:
+    """Yield what both catalogues tell of the machine: a table that leaves it out doesn't say that it changed."""
+    for name in _MACHINE:
+        old, new = getattr(before, name), getattr(after, name)
+        if old is not None and new is not None:
+            yield name, str(old), str(new)
 
 
 def _text_change(name: Field, before: str, after: str) -> TextChange | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.path_request import PathRequest
-from ale_semantic.curriculum.records import LimitError, require_tasks, tier_of_level, tiers_of
+from ale_semantic.curriculum.records import FailedLimit, LimitError, require_tasks, tier_of_level, tiers_of
 from ale_semantic.curriculum.relevance import (
     Relevance,
     central_relevance,
@@ -76,15 +76,19 @@ class Course:
         starts, ends = (self.levels[end.fits(self.rows, self.levels)] for end in (self.start, self.goal))
         for levels, end, name in ((starts, self.start, "start"), (ends, self.goal, "goal")):
             if not len(levels):
-                asked = f" stands in {end.tier}" if end.tier is not None else " stands in a tier"
-                raise LimitError(
-                    f"no task that fits the {name} {end.near.label}{asked}: leave the tier out or widen the pool"
-                )
+                raise self._no_such_tier(end, name)
         if starts.min() > ends.max():
             raise LimitError(
                 f"the start is {tier_of_level(int(starts.min()))} and the goal {tier_of_level(int(ends.max()))}, "
                 "but tiers never fall along a path: swap the two"
             )
+
+    def _no_such_tier(self, end: End, name: str) -> LimitError:
+        """Return the error for an end that stands in other tiers than the one asked for."""
+        there = self.levels[replace(end, tier=None).fits(self.rows, self.levels)]
+        tiers = ", ".join(tier_of_level(level) for level in sorted(set(there.tolist())))
+        failed = FailedLimit(f"{name}_tier", str(end.tier), f"{tiers} can be had")
+        return LimitError(f"no task that fits the {name} stands in {end.tier}: only {tiers}", failed=(failed,))
 
     @property
     def is_about_nothing(self) -> bool:

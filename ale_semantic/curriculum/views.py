@@ -53,10 +53,12 @@ def ladders_view(result: LadderResult) -> RenderableType:
 def subset_view(result: SubsetResult) -> RenderableType:
     """Return a choice with what each task adds, and the gaps."""
     times = f", {result.value / result.random:.2f} times a random choice" if result.random else ""
-    table = _table("#", "task", "tiers", "adds", "stands for", "why")
+    picks: list[RenderableType] = []
     for place, pick in enumerate(result.picks, start=1):
-        cells = (pick.task.task_id, ", ".join(pick.task.tiers), f"{pick.gain:.2f}", str(pick.represents), pick.reason)
-        table.add_row(str(place), *map(Text, cells))
+        line = Text(f"{place:>3}. {pick.task.task_id}", style="bold")
+        line.append(f"  {', '.join(pick.task.tiers) or 'no tier'}", style="cyan")
+        why = f"     adds {pick.gain:.2f}, stands for {pick.represents}; {pick.reason}"
+        picks += [line, Text(why, style="dim")]
     gaps = [f"{each.field}: {_few(each.values)}" for each in result.missing if each.values]
     lines = [
         f"{result.uncovered_total} tasks are near to none of them: {_few([t.task.task_id for t in result.uncovered])}"
@@ -65,7 +67,7 @@ def subset_view(result: SubsetResult) -> RenderableType:
     return Group(
         *_notices(result.notices),
         Text(f"Coverage {result.coverage:.0%}{times}.", style="green"),
-        table,
+        *picks,
         *(Text(line, style="yellow") for line in lines if result.uncovered_total or gaps),
     )
 

@@ -1,0 +1,104 @@
+"""Subsets: limits are met, or refused by name with the nearest offer."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ale_semantic.curriculum import LimitError, Pool, Quota, SubsetRequest, subset
+from ale_semantic.engine import Engine
+from ale_semantic.errors import CurriculumError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("tier=last-exam:5", 5, 5), ("os=linux:3..", 3, None), ("domain=*:..2", 0, 2), ("software=A, B:1..4", 1, 4)],
+)
+def test_quotas_are_read_and_written(text: str, least: int, most: int | None) -> None:
+    quota = Quota.parse(text)
+    assert (quota.least, quota.most) == (least, most)
+    assert Quota.parse(str(quota)) == quota
+
+
+@pytest.mark.parametrize("text", ["", "tier", "tier=last-exam", "tier=last-exam:..", "tier=x:5..3", "=x:1"])
+def test_a_quota_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(CurriculumError, match="quota"):
+        Quota.parse(text)
+
+
+def test_each_domain_is_met_and_no_near_twins_are_taken(engine: Engine) -> None:
+    result = subset(engine, SubsetRequest(k=8))
+    assert {pick.task.domain for pick in result.picks} == {"baking", "sailing", "weaving", "ledger"}
+    assert not {"ledger/entries_30", "ledger/entries_900"} <= set(result.task_ids)
+    assert result.value > result.random
+    assert result == subset(engine, SubsetRequest(k=8))
+
+
+@given(
+    k=st.integers(1, 12),
+    last=st.integers(0, 5),
+    linux=st.integers(0, 8),
+    baking=st.integers(0, 4),
+    must=st.sampled_from([(), ("baking/part_3",), ("ledger/entries_30", "ledger/entries_900")]),
+    exclude=st.sampled_from([(), ("sailing/part_0", "weaving/part_5")]),
+)
+def test_limits_are_met_or_refused(
+    engine: Engine, k: int, last: int, linux: int, baking: int, must: tuple[str, ...], exclude: tuple[str, ...]
+) -> None:
+    quotas = (Quota("tier", "last-exam", last), Quota("os", "linux", 0, linux), Quota("domain", "baking", 0, baking))
+    request = SubsetRequest(k=k, quotas=quotas, must=must, pool=Pool(exclude=exclude))
+    try:
+        result = subset(engine, request)
+    except LimitError as fault:
+        assert fault.failed or "must-have" in str(fault)
+        return
+    cards = [engine.catalogue.get(task_id) for task_id in result.task_ids]
+    systems = Counter(card.os for card in cards)
+    assert len(set(result.task_ids)) == k
+    assert sum("last-exam" in card.tiers for card in cards) >= last
+    assert systems.get(engine.catalogue.get("baking/part_0").os, 0) <= linux
+    assert sum(card.domain == "baking" for card in cards) <= baking
+    assert set(must) <= set(result.task_ids)
+    assert not set(exclude) & set(result.task_ids)
+
+
+def test_a_quota_that_fails_is_named_with_the_nearest_choice(engine: Engine) -> None:
+    with pytest.raises(LimitError, match=r"domain=ledger:5 \(2 can be had\)") as fault:
+        subset(engine, SubsetRequest(k=6, quotas=(Quota("domain", "ledger", 5, 5),), allow_twins=True))
+    assert fault.value.nearest is not None
+    assert [each.limit for each in fault.value.failed] == ["quota"]
+
+
+def test_too_many_tasks_are_refused_with_what_can_be_had(engine: Engine) -> None:
+    with pytest.raises(LimitError, match=r"size 50 \(19 can be had\)"):
+        subset(engine, SubsetRequest(k=50))
+
+
+def test_a_must_have_outside_the_pool_is_refused(engine: Engine) -> None:
+    with pytest.raises(LimitError, match="baking/part_0"):
+        subset(engine, SubsetRequest(k=3, must=("baking/part_0",), pool=Pool(domains=("sailing",))))
+
+
+def test_unknown_names_are_errors(engine: Engine) -> None:
+    with pytest.raises(UnknownNameError):
+        subset(engine, SubsetRequest(k=3, must=("baking/part_77",)))
+    with pytest.raises(UnknownNameError):
+        subset(engine, SubsetRequest(k=3, pool=Pool(domains=("sailng",))))
+    with pytest.raises(UnknownNameError):
+        subset(engine, SubsetRequest(k=3, quotas=(Quota("domain", "bakery", 1),)))
+
+
+def test_an_empty_pool_says_what_emptied_it(engine: Engine) -> None:
+    with pytest.raises(LimitError, match="where 'domain = baking and domain = sailing'"):
+        subset(engine, SubsetRequest(k=3, pool=Pool(where="domain = baking and domain = sailing")))
+
+
+def test_gaps_name_what_no_chosen_task_has(skilled: Engine) -> None:
+    result = subset(skilled, SubsetRequest(k=2, cover=()))
+    missing = {each.field: each.values for each in result.missing}
+    assert len(missing["domain"]) == 2
+    assert missing["skill"]
+    assert "request" in result.to_dict()
