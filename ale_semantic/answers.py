@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ale_semantic.bands import scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.explain import explain
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition
 from ale_semantic.fusion import Mask, descending
+from ale_semantic.languages import ENGLISH
 from ale_semantic.names import TaskNames
 from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, Recognised, SearchResult, Verdict, Why
@@ -39,6 +41,8 @@ class Question:
     count_facets: bool
     left_out: tuple[int, ...] = ()
     recognised: tuple[Recognised, ...] = ()
+    language: str = ENGLISH
+    notices: tuple[str, ...] = ()
 
     def without(self, rows: Iterable[int]) -> Question:
         """Return the question over all cards but some, which the asker has already."""
@@ -71,23 +75,25 @@ def respond(
 ) -> SearchResult:
     """Answer a query from its ranking."""
     exact = names.named(question.query)
-    scores = ranking.fused.copy()
+    scale = scales()[ranking.scale]
+    scores = scale.scores(ranking.fused, ranking.evidence)
     scores[list(exact)] = EXACT_SCORE
-    thresholds = ranker.thresholds(question.mode)
+    standing = ranking.fused.copy()  # orders the cards: far up, scores come so near to 1 that they are equal
+    standing[list(exact)] = np.inf
     # Over all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
     matching = np.ones(len(scores), dtype=bool)
     matching[list(question.left_out)] = False
     if question.min_band is not None:
-        matching &= thresholds.levels(scores) >= _BAND_ORDER.index(question.min_band)
-    order = descending(scores, matching & question.mask)
+        matching &= scale.levels(scores) >= _BAND_ORDER.index(question.min_band)
+    order = descending(standing, matching & question.mask)
     page = order[question.offset : question.offset + question.k]
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
     hits = [
-        Hit(catalogue.cards[row], float(scores[row]), thresholds.band(float(scores[row])), rank, why)
+        Hit(catalogue.cards[row], float(scores[row]), scale.band(float(scores[row])), rank, why)
         for rank, (row, why) in enumerate(zip(page, reasons, strict=True), start=question.offset + 1)
     ]
     best = float(scores[question.mask].max(initial=-np.inf))
-    verdict = Verdict(str(thresholds.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
+    verdict = Verdict(str(scale.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
     return _result(table, provenance, question, verdict, len(order), tuple(hits), matching)
 
 
@@ -117,5 +123,6 @@ def _result(
         facets=facets,
         counted=counted,
         provenance=provenance,
+        notices=question.notices,
         recognised=question.recognised,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,16 +13,20 @@ from numpy.typing import NDArray
 
 from ale_semantic import __version__
 from ale_semantic.answers import Question, browse, respond
+from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.bundle import RELATED, open_generation
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
+from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
 from ale_semantic.embeddings.registry import find_model
 from ale_semantic.embeddings.space import VectorSpace, describe, read_cards, require_same
 from ale_semantic.errors import BundleError, BundleMismatchError, CardError, QueryError
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition, parse
+from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
+from ale_semantic.multilingual import LanguageRouter
 from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker, Ranking
@@ -53,6 +58,7 @@ class Engine:
     ranker: Ranker
     vectors: QueryVectors
     speller: Speller
+    router: LanguageRouter
     provenance: Provenance
     skills: SkillTable | None = None
 
@@ -92,7 +98,18 @@ class Engine:
         matrix = np.load(related, allow_pickle=False, mmap_mode="r") if related.is_file() else None
         skills = SkillTable.open(paths.root, cards, space)
         words = LexicalIndex.open(paths.lexical)
-        return cls.of(catalogue, space, words, related=matrix, skills=skills, encoder=encoder)
+        many = open_multilingual(paths, manifest)
+        background = Background.from_json(manifest["spaces"][0]["background"])
+        return cls.of(
+            catalogue,
+            space,
+            words,
+            related=matrix,
+            skills=skills,
+            encoder=encoder,
+            multilingual=many,
+            background=background,
+        )
 
     @classmethod
     def of(
@@ -104,6 +121,8 @@ class Engine:
         related: NDArray[np.float32] | None = None,
         skills: SkillTable | None = None,
         encoder: Encoder | None = None,
+        multilingual: MultilingualSpace | None = None,
+        background: Background = UNKNOWN_BACKGROUND,
     ) -> Engine:
         """Make an engine of parts in memory."""
         provenance = Provenance(
@@ -116,12 +135,14 @@ class Engine:
             version=__version__,
             demo=catalogue.origin.demo,
         )
-        ranker = Ranker.of(space, lexical, related)
+        ranker = Ranker.of(space, lexical, related, skills, background)
         table = FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None)
         names = TaskNames.of(catalogue.cards)
         software = SoftwarePhrases.of(catalogue.cards)
         vectors = QueryVectors(space, encoder)
-        return cls(catalogue, table, names, software, ranker, vectors, Speller(lexical, vectors), provenance, skills)
+        speller = Speller(lexical, vectors)
+        router = LanguageRouter.of(ranker, catalogue.cards, multilingual)
+        return cls(catalogue, table, names, software, ranker, vectors, speller, router, provenance, skills)
 
     def search(
         self,
@@ -165,6 +186,7 @@ class Engine:
         )
         if not reading.text:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
+        question = self._in_its_language(question, text)
         question, ranking = self._ranked(question, reading)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
@@ -206,7 +228,10 @@ class Engine:
         far = [self.catalogue.row(task_id) for task_id in dict.fromkeys(unlike)]
         label = " ".join([*likes, *(f"-{task_id}" for task_id in unlike), text]).strip()
         question = self._question(label, where, k, offset, Mode.DENSE, min_band, facets)
-        ranking = self.ranker.rank_similar(near, far, self._rank(text, Mode.HYBRID) if text else None)
+        if text:
+            question = self._in_its_language(question, text)
+        pasted = self._rank(text, Mode.HYBRID, question.language) if text else None
+        ranking = self.ranker.rank_similar(near, far, pasted)
         question = question.without(near + far)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
@@ -224,27 +249,38 @@ class Engine:
             step = self._step(question, reading.relation)
             if step is not None:
                 return step
-        return question, self._rank(reading.text, question.mode)
+        return question, self._rank(reading.text, question.mode, question.language)
 
     def _step(self, question: Question, relation: Relation) -> tuple[Question, Ranking] | None:
         """Rank as a step from the named task; None if no task clearly answers to the name."""
-        named = self._rank(relation.target, question.mode)
+        mode, language = question.mode, question.language
+        named = self._rank(relation.target, mode, language, skills=False)
         exact = self.names.named(relation.target)
-        row = min(exact) if exact else int(np.argmax(named.fused))
-        if not exact and self.ranker.thresholds(question.mode).band(float(named.fused[row])) is not Band.STRONG:
+        row = min(exact) if exact else int(np.argmax(named.own))
+        scale = scales()[named.scale]
+        if not exact and scale.band(float(scale.scores(named.fused, named.evidence)[row])) is Band.NONE:
             return None
-        wish = self._rank(f"{relation.rest} {relation.target}", question.mode) if relation.rest else named
+        whole = f"{relation.rest} {relation.target}"
+        wish = self._rank(whole, mode, language, skills=False) if relation.rest else named
         preference = tier_preference(self.catalogue.cards, row, relation.direction)
         chip = Recognised(
             RELATION, relation.target, f"{relation.direction} than {self.catalogue.cards[row].title}", "", True
         )
         question = replace(question.without([row]), recognised=(*question.recognised, chip))
-        return question, self.ranker.rank_step(wish, row, preference)
+        return question, self.ranker.rank_step(named, wish, row, preference)
 
-    def _rank(self, query: str, mode: Mode) -> Ranking:
+    def _in_its_language(self, question: Question, text: str) -> Question:
+        """Return the question with its text's language, and what the user must know of that."""
+        language = detect_language(text, self.speller.knows)
+        return replace(question, language=language, notices=self.router.notices(language))
+
+    def _rank(self, query: str, mode: Mode, language: str = ENGLISH, *, skills: bool = True) -> Ranking:
+        return self.router.rank(query, mode, language, partial(self._rank_english, skills=skills))
+
+    def _rank_english(self, query: str, mode: Mode, *, skills: bool = True) -> Ranking:
         corrected = self.speller.correct(query)
         vector = None if mode is Mode.LEXICAL else self.vectors.of([corrected.text])[0]
-        return self.ranker.rank(corrected.terms, vector, mode)
+        return self.ranker.rank(corrected.terms, vector, mode, unknown=corrected.unknown, skills=skills)
 
     def _question(
         self,

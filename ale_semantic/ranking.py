@@ -14,12 +14,14 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.bands import Thresholds
+from ale_semantic.bands import NO_EVIDENCE, SIMILAR, UNKNOWN_BACKGROUND, Background, Evidence
 from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.evidence import gather_evidence
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
 from ale_semantic.query_vectors import QueryVector
+from ale_semantic.skills import SkillTable
 from ale_semantic.types import Field, Mode
 
 BEST_PASSAGES = 3  # a card is as near as the mean of its few nearest passages: one alone is often a chance hit
@@ -29,38 +31,47 @@ class Component(StrEnum):
     """One piece of evidence for a card."""
 
     PASSAGES = "passages"  # mean cosine of the best few passages of any grain
-    BEST = "best"  # cosine of the best passage
+    LATE = "late"  # late interaction over words in context
     OVERVIEW = "overview"  # cosine of title and summary
     SUBDOMAIN = "subdomain"  # cosine of the subdomain's name
-    STEPS = "steps"  # cosine of the must-do steps
+    SKILLS = "skills"  # how much the card asks for the skills that the query is near to
     WORDS = "words"  # BM25
-    LATE = "late"  # late interaction over the words in context
-    LATE_OVERVIEW = "late_overview"
 
 
 WEIGHTS: Mapping[Component, float] = {
     Component.PASSAGES: 0.4,
-    Component.BEST: 0.1,
+    Component.LATE: 0.4,
     Component.OVERVIEW: 0.1,
     Component.SUBDOMAIN: 0.1,
-    Component.STEPS: 0.1,
+    Component.SKILLS: 0.2,
     Component.WORDS: 0.2,
-    Component.LATE: 0.3,
 }
-_VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN, Component.STEPS: Field.MUST_DO}
+# A query that is wholly about a skill weighs skills so much; it begins to be at the first cosine with a skill's
+# nearest phrasing, and wholly is at the second.
+SKILL_QUERY_WEIGHT = 0.5
+SKILL_QUERY_COSINES = (0.4, 0.7)
+_VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN}
 SHARPNESS = 1.2  # of the softmax that says how much each card counts as an answer
-STEP_WISH, STEP_TIER = 0.4, 0.4  # weights beside the relatedness to the named card, for "easier before", "harder after"
 SPREAD = 0.5  # how much a card gains from related answers
+STEP_WISH, STEP_TIER = 0.4, 0.4  # weights beside the relatedness to the named card, for "easier before", "harder after"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Scores of all cards for one query; arrays have shape (cards,). A leg that took no part is None."""
+    """Scores of all cards for one query; arrays have shape (cards,). A leg that took no part is None.
+
+    `own` is what each card scores by itself, `fused` with what related cards lend. `space` is the one whose
+    passages `best_passage` counts, where that isn't the ranker's.
+    """
 
     fused: Scores
+    own: Scores
     dense: Scores | None
     lexical: Scores | None
     best_passage: NDArray[np.int64] | None
+    evidence: Evidence = NO_EVIDENCE
+    scale: str = Mode.HYBRID
+    space: VectorSpace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +89,19 @@ class Ranker:
     space: VectorSpace
     lexical: LexicalIndex
     related: NDArray[np.float32] | None
+    skills: SkillTable | None
+    background: Background
     views: Mapping[Component, View]
 
     @classmethod
-    def of(cls, space: VectorSpace, lexical: LexicalIndex, related: NDArray[np.float32] | None) -> Ranker:
+    def of(
+        cls,
+        space: VectorSpace,
+        lexical: LexicalIndex,
+        related: NDArray[np.float32] | None,
+        skills: SkillTable | None = None,
+        background: Background = UNKNOWN_BACKGROUND,
+    ) -> Ranker:
         """Prepare the ranking of one index."""
         passages = space.passages
         coarse = passages.kinds != PassageKind.SENTENCE
@@ -89,66 +109,90 @@ class Ranker:
         for component, field in _VIEWS.items():
             rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(field)))
             views[component] = View(rows, passages.cards[rows])
-        return cls(space, lexical, related, views)
+        return cls(space, lexical, related, skills, background, views)
 
     @property
     def cards(self) -> int:
         """Return the number of cards."""
         return self.lexical.cards
 
-    def rank(self, terms: WeightedTerms, query: QueryVector | None, mode: Mode) -> Ranking:
+    def rank(
+        self, terms: WeightedTerms, query: QueryVector | None, mode: Mode, *, unknown: bool = False, skills: bool = True
+    ) -> Ranking:
         """Score all cards.
 
         Args:
             terms: the query's index terms with their weights.
             query: the query's vectors; None in lexical mode.
             mode: which legs take part.
+            unknown: no word of the query is known to the catalogue or the model.
+            skills: let the skills that the query is near to take part.
         """
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
         if query is None:
-            scores = words if words is not None else np.zeros(self.cards, dtype=np.float32)
-            return Ranking(standardise(scores), None, scores, None)
-        components, rows = self.dense_components(query)
-        if words is not None:
-            components[Component.WORDS] = words
-        return Ranking(self.spread(fused(components)), components[Component.BEST], words, rows)
-
-    def dense_components(self, query: QueryVector) -> tuple[dict[Component, Scores], NDArray[np.int64]]:
-        """Return what the encoder says of each card, and the row of each card's best passage."""
+            scores = standardise(words) if words is not None else np.zeros(self.cards, dtype=np.float32)
+            evidence = self._evidence(terms, unknown, scores, None)
+            return Ranking(scores, scores, None, words, None, evidence, mode)
         cosines = self.space.backend.scores(query.vector[None, :], None)[0]
         best, rows = best_per_card(cosines, self.space.starts)
+        components, weights = self._components(query, cosines, skills=skills)
+        if words is not None:
+            components[Component.WORDS] = words
+        own = fuse(components, weights)
+        fused = self.spread(own)
+        near = (best, components[Component.LATE], components[Component.OVERVIEW])
+        evidence = self._evidence(terms, unknown, fused, near)
+        return Ranking(fused, own, best, words, rows, evidence, mode)
+
+    def _evidence(
+        self, terms: WeightedTerms, unknown: bool, fused: Scores, near: tuple[Scores, Scores, Scores] | None
+    ) -> Evidence:
+        return gather_evidence(
+            terms, unknown, self.lexical, int(np.argmax(fused)), cosines=near, background=self.background
+        )
+
+    def _components(
+        self, query: QueryVector, cosines: Scores, *, skills: bool
+    ) -> tuple[dict[Component, Scores], dict[Component, float]]:
+        """Return what the encoder says of each card, and what each component weighs for this query."""
         components = {
-            Component.PASSAGES: mean_of_best(cosines, self.space.passages.cards, self.cards, BEST_PASSAGES),
-            Component.BEST: best,
+            Component.PASSAGES: mean_of_best(cosines, self.space.starts, BEST_PASSAGES),
             Component.LATE: self.space.late.scores(query.tokens),
         }
+        weights = dict(WEIGHTS)
         for component, view in self.views.items():
-            scores = np.full(self.cards, np.inf, dtype=np.float32)
-            np.minimum.at(scores, view.cards, -cosines[view.rows])
+            scores = np.full(self.cards, -np.inf, dtype=np.float32)
+            np.maximum.at(scores, view.cards, cosines[view.rows])
             found = np.isfinite(scores)
             # A card without the field is taken to be as far as the farthest card that has it.
-            scores[~found] = scores[found].max(initial=0.0)
-            components[component] = -scores
-        return components, rows
+            scores[~found] = scores[found].min(initial=1.0)
+            components[component] = scores
+        if skills and self.skills is not None:
+            components[Component.SKILLS], nearness = self.skills.ranking_evidence(query.vector)
+            first, whole = SKILL_QUERY_COSINES
+            share = min(max((nearness - first) / (whole - first), 0.0), 1.0)
+            usual = WEIGHTS[Component.SKILLS]
+            weights[Component.SKILLS] = usual + (SKILL_QUERY_WEIGHT - usual) * share
+        return components, weights
 
-    def spread(self, scores: Scores) -> Scores:
+    def spread(self, own: Scores) -> Scores:
         """Return standardised scores to which related cards have lent theirs."""
-        own = standardise(scores)
         if self.related is None:
             return own
         return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.related), dtype=np.float32)
 
-    def rank_step(self, wish: Ranking, row: int, preference: Scores) -> Ranking:
+    def rank_step(self, named: Ranking, wish: Ranking, row: int, preference: Scores) -> Ranking:
         """Score all cards as a step from one card: near to it, near to the wish's words, on the right tier.
 
         Args:
+            named: the ranking of the card's name alone, which says how surely the card is meant.
             wish: the ranking of the wish's words together with the card's name.
             row: the card's row.
             preference: 1 where the tier is the wanted side of the card's, -1 on the other, 0 where it is the same
                 or unknown; shape (cards,).
         """
-        scores = STEP_WISH * standardise(wish.fused) + self.relatedness(row) + STEP_TIER * preference
-        return replace(wish, fused=np.asarray(scores, dtype=np.float32))
+        scores = STEP_WISH * wish.own + self.relatedness(row) + STEP_TIER * preference
+        return replace(wish, fused=np.asarray(scores, dtype=np.float32), evidence=named.evidence)
 
     def rank_similar(self, near: Sequence[int], far: Sequence[int], text: Ranking | None) -> Ranking:
         """Score all cards by nearness to some cards and to a text's ranking, and by distance from others.
@@ -168,7 +212,8 @@ class Ranker:
             cosines, rows = self._nearest_passages(near)
         else:
             cosines, rows = (text.dense, text.best_passage) if text is not None else (None, None)
-        return Ranking(scores, cosines, None, rows)
+        standing = Evidence(best=float(scores.max()))
+        return Ranking(scores, scores, cosines, None, rows, standing, SIMILAR)
 
     def relatedness(self, row: int) -> Scores:
         """Return how related one card is to each card, shape (cards,)."""
@@ -194,12 +239,8 @@ class Ranker:
         target = target / max(float(np.linalg.norm(target)), 1e-9)
         return best_per_card(self.space.backend.scores(target[None, :], None)[0], self.space.starts)
 
-    def thresholds(self, mode: Mode) -> Thresholds:
-        """Return the bands of a mode."""
-        return Thresholds(strong=3.0, weak=2.0)
 
-
-def fused(components: Mapping[Component, Scores]) -> Scores:
-    """Return the weighted sum of the standardised components, shape (cards,)."""
-    parts = [WEIGHTS[name] * standardise(scores) for name, scores in components.items() if name in WEIGHTS]
-    return np.asarray(np.sum(parts, axis=0), dtype=np.float32)
+def fuse(components: Mapping[Component, Scores], weights: Mapping[Component, float]) -> Scores:
+    """Return the standardised weighted sum of the standardised components, shape (cards,)."""
+    parts = [weights[name] * standardise(scores) for name, scores in components.items()]
+    return standardise(np.asarray(np.sum(parts, axis=0), dtype=np.float32))

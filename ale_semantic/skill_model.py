@@ -36,6 +36,7 @@ CUE_WEIGHTS: Mapping[Field, float] = {
 BEST_PASSAGES = 3
 _CHUNK = 50_000  # passages compared with the skills at once
 _FILE = "skill_model.json"
+_MEANING_SHARE = 0.6  # of the evidence for ranking; the rest are cues
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,19 @@ def load_model() -> SkillModel:
     return SkillModel(**json.loads(text))
 
 
-def skill_vectors(skills: Sequence[Skill], encoder: Encoder) -> Vectors:
-    """Return one unit vector a skill, the mean of its definition and prototypes, shape (skills, dimension)."""
-    texts = [text for skill in skills for text in skill.texts]
-    made = encoder.encode(texts, TextKind.DOCUMENT)
-    starts = np.cumsum([0, *(len(skill.texts) for skill in skills[:-1])])
-    sums = np.add.reduceat(made, starts, axis=0)
+def phrasing_vectors(skills: Sequence[Skill], encoder: Encoder) -> Vectors:
+    """Return one unit vector a phrasing (definitions and prototypes), skill by skill, shape (phrasings, dimension)."""
+    return encoder.encode([text for skill in skills for text in skill.texts], TextKind.DOCUMENT)
+
+
+def phrasing_starts(skills: Sequence[Skill]) -> NDArray[np.int64]:
+    """Return the first phrasing of each skill, shape (skills,)."""
+    return np.cumsum([0, *(len(skill.texts) for skill in skills[:-1])]).astype(np.int64)
+
+
+def skill_vectors(skills: Sequence[Skill], phrasings: Vectors) -> Vectors:
+    """Return one unit vector a skill, the mean of its phrasings, shape (skills, dimension)."""
+    sums = np.add.reduceat(phrasings, phrasing_starts(skills), axis=0)
     return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9), dtype=np.float32)
 
 
@@ -109,23 +117,36 @@ def skill_cosines(space: VectorSpace, vectors: Vectors, cards: int) -> Scores:
     found = np.zeros((cards, len(vectors)), dtype=np.float32)
     for first, stop in _chunks(space.starts):
         rows = slice(int(space.starts[first]), int(space.starts[stop]))
-        scores = vectors @ space.backend.vectors[rows].T
-        owner = space.passages.cards[rows] - first
-        for column, own in enumerate(scores):
-            found[first:stop, column] = mean_of_best(own, owner, stop - first, BEST_PASSAGES)
+        starts = space.starts[first : stop + 1] - space.starts[first]
+        for column, own in enumerate(vectors @ space.backend.vectors[rows].T):
+            found[first:stop, column] = mean_of_best(own, starts, BEST_PASSAGES)
     return found
 
 
 def cue_scores(cards: Sequence[TaskCard], skills: Sequence[Skill]) -> Scores:
     """Return the number of each skill's cues that each card holds, weighted by field, shape (cards, skills)."""
     found = np.zeros((len(cards), len(skills)), dtype=np.float32)
-    patterns = [skill.patterns for skill in skills]
     for row, card in enumerate(cards):
         for field, weight in CUE_WEIGHTS.items():
             text = field_text(card, field).lower()
             if text:
-                found[row] += [weight * sum(pattern.search(text) is not None for pattern in own) for own in patterns]
+                found[row] += [weight * len(skill.cues_in(text)) for skill in skills]
     return found
+
+
+def affinities(cosines: Scores, cues: Scores) -> Scores:
+    """Return how much each card asks for each skill, for ranking: shape (skills, cards), rows standardised.
+
+    Args:
+        cosines: `skill_cosines` of the cards.
+        cues: `cue_scores` of the cards.
+    """
+    meaning, words = _standardised_columns(cosines), _standardised_columns(np.log1p(cues))
+    return np.ascontiguousarray(_standardised_columns(_MEANING_SHARE * meaning + (1 - _MEANING_SHARE) * words).T)
+
+
+def _standardised_columns(values: Scores) -> Scores:
+    return np.asarray((values - values.mean(axis=0)) / (values.std(axis=0) + 1e-9), dtype=np.float32)
 
 
 def _chunks(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -27,8 +27,11 @@ from ale_semantic.skill_definitions import (
 from ale_semantic.skill_model import (
     CUE_WEIGHTS,
     SkillModel,
+    affinities,
     cue_scores,
     load_model,
+    phrasing_starts,
+    phrasing_vectors,
     skill_cosines,
     skill_vectors,
 )
@@ -41,6 +44,7 @@ _DEFINITIONS = "skills.json"
 _CUE_WORTH = 0.1  # cosine that a cue in a passage is worth when the passage to show is chosen
 # A query asks for the nearest skill, if that is near enough, and for those that are nearly as near.
 _NEARLY = 0.1  # cosine
+_SHARPNESS = 20.0  # of the softmax that says how much each skill counts for a query's ranking
 _STANDS_OUT = 3.0  # standard deviations over the skills: near enough where no cosine is known to be
 
 
@@ -73,6 +77,8 @@ class SkillTable:
         threshold: the score from which a card has a skill.
         gate: the cosine from which a query asks for a skill; None where it isn't known for the encoder.
         vectors: one unit vector a skill, shape (skills, dimension).
+        phrasings: one unit vector a phrasing, skill by skill, shape (phrasings, dimension).
+        affinity: how much each card asks for each skill, for ranking, shape (skills, cards), rows standardised.
         cards: the cards.
         space: their passages and vectors.
     """
@@ -82,6 +88,8 @@ class SkillTable:
     threshold: float
     gate: float | None
     vectors: Vectors
+    phrasings: Vectors
+    affinity: Scores
     cards: tuple[TaskCard, ...]
     space: VectorSpace
 
@@ -99,17 +107,24 @@ class SkillTable:
             skills = skills_from(stored["skills"], str(folder / _DEFINITIONS))
             with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
                 scores, vectors = arrays["scores"], arrays["vectors"]
+                phrasings, affinity = arrays["phrasings"], arrays["affinity"]
             threshold, gate = float(stored["threshold"]), stored["gate"]
         except (OSError, ValueError, KeyError, TypeError, AleSemanticError) as fault:
             raise BundleError(f"{folder / _DEFINITIONS}: the skills can't be read: {fault}") from None
-        expected = (len(cards), len(skills)), (len(skills), space.identity.dimension)
-        if (scores.shape, vectors.shape) != expected:
+        expected = (len(cards), len(skills)), (len(skills), space.identity.dimension), (len(skills), len(cards))
+        if (scores.shape, vectors.shape, affinity.shape) != expected:
             raise BundleError(f"{folder / _ARRAYS}: the skills don't fit the {len(cards)} cards: build the index anew")
-        return cls(skills, scores, threshold, gate, vectors, tuple(cards), space)
+        return cls(skills, scores, threshold, gate, vectors, phrasings, affinity, tuple(cards), space)
 
     def write(self, folder: Path) -> None:
         """Write the table into a folder: scores and vectors as arrays, definitions as JSON."""
-        np.savez(folder / _ARRAYS, scores=self.scores, vectors=self.vectors)
+        np.savez(
+            folder / _ARRAYS,
+            scores=self.scores,
+            vectors=self.vectors,
+            phrasings=self.phrasings,
+            affinity=self.affinity,
+        )
         stored = {
             "threshold": self.threshold,
             "gate": self.gate,
@@ -196,6 +211,20 @@ class SkillTable:
         weights = np.array([match.cosine for match in matches], dtype=np.float32)
         return np.asarray(self.scores[:, columns] @ weights, dtype=np.float32)
 
+    def ranking_evidence(self, vector: Vectors) -> tuple[Scores, float]:
+        """Return how much each card asks for the skills that a query is near to, and how near the nearest is.
+
+        Args:
+            vector: the query's unit vector, shape (dimension,).
+
+        Returns:
+            Scores of shape (cards,), the skills' affinities averaged by the softmax of the query's nearness to
+            them, and the cosine of the nearest phrasing of any skill.
+        """
+        near = np.maximum.reduceat(self.phrasings @ vector, phrasing_starts(self.skills))
+        share = np.exp(_SHARPNESS * (near - near.max()))
+        return np.asarray(share / share.sum() @ self.affinity, dtype=np.float32), float(near.max())
+
     def facet(self) -> dict[FacetField, list[tuple[str, ...]]]:
         """Return the facet of the skills with each card's values; a filter may name a skill by its name or its id."""
         names = {skill_key(key): skill.name for skill in self.skills for key in (skill.id, skill.name)}
@@ -243,28 +272,29 @@ def assign_skills(
     chosen = tuple(skills) if skills is not None else load_skills()
     weights = model or load_model()
     digest = space.identity.digest
-    known = _known_vectors(earlier, chosen, space) if earlier is not None else None
-    vectors = known if known is not None else skill_vectors(chosen, encoder)
-    cosines = skill_cosines(space, vectors, len(cards))
-    scores = weights.probabilities(chosen, cosines, cue_scores(cards, chosen), digest)
+    known = _known_phrasings(earlier, chosen, space) if earlier is not None else None
+    phrasings = known if known is not None else phrasing_vectors(chosen, encoder)
+    vectors = skill_vectors(chosen, phrasings)
+    cosines, cues = skill_cosines(space, vectors, len(cards)), cue_scores(cards, chosen)
+    scores = weights.probabilities(chosen, cosines, cues, digest)
     gate = weights.gate if digest == weights.encoder else None
-    return SkillTable(chosen, scores, weights.threshold, gate, vectors, tuple(cards), space)
+    affinity = affinities(cosines, cues)
+    return SkillTable(chosen, scores, weights.threshold, gate, vectors, phrasings, affinity, tuple(cards), space)
 
 
-def _known_vectors(folder: Path, skills: Sequence[Skill], space: VectorSpace) -> Vectors | None:
+def _known_phrasings(folder: Path, skills: Sequence[Skill], space: VectorSpace) -> Vectors | None:
     try:
         stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
         if (stored["digest"], stored["encoder"]) != (definitions_digest(skills), space.identity.digest):
             return None
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-            vectors: Vectors = arrays["vectors"]
+            phrasings: Vectors = arrays["phrasings"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return vectors if vectors.shape == (len(skills), space.identity.dimension) else None
+    expected = (sum(len(skill.texts) for skill in skills), space.identity.dimension)
+    return phrasings if phrasings.shape == expected else None
 
 
 def _cues_in(skill: Skill, text: str) -> list[str]:
     """Return the first words that each cue of a skill finds in a text."""
-    lower = text.lower()
-    found = (pattern.search(lower) for pattern in skill.patterns)
-    return [" ".join(match.group().split()) for match in found if match]
+    return [" ".join(found.split()) for found in skill.cues_in(text.lower())]

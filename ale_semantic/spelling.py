@@ -19,11 +19,15 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A query with its typing errors mended: its terms with weights, its text, and what was replaced by what."""
+    """A query with its typing errors mended: its terms with weights, its text, and what was replaced by what.
+
+    `unknown`: not one of its words is known to the catalogue, corrected or not, or to the model.
+    """
 
     terms: WeightedTerms
     text: str
     replaced: tuple[tuple[str, str], ...] = ()
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,12 @@ class Speller:
         """
         terms: list[tuple[str, float]] = []
         replaced: dict[str, str] = {}
+        unknown = True
         for word in words(query):
             if word in STOP_WORDS:
                 continue
             nearest = self._nearest(word) if self._is_unknown(word) else []
+            unknown = unknown and not nearest and word.isascii() and not self.knows(word)
             if nearest:
                 replaced[word] = nearest[0][0]
                 terms.extend((stem(found), nearest[0][1]) for found, _ in nearest)
@@ -52,7 +58,11 @@ class Speller:
         text = query
         if replaced:
             text = _WORD.sub(lambda match: replaced.get(match.group().casefold(), match.group()), query)
-        return Corrected(terms, text, tuple(replaced.items()))
+        return Corrected(terms, text, tuple(replaced.items()), unknown and bool(terms))
+
+    def knows(self, word: str) -> bool:
+        """Tell whether a lower-case word stands in the catalogue, or is one of the model's."""
+        return stem(word) in self.lexical.vocabulary or self._model_knows(word)
 
     def _is_unknown(self, word: str) -> bool:
         if (

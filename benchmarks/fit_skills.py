@@ -25,8 +25,9 @@ from sklearn.metrics import f1_score, precision_recall_fscore_support
 from sklearn.model_selection import KFold
 
 from ale_semantic import Engine
+from ale_semantic.errors import AleSemanticError
 from ale_semantic.skill_definitions import Skill, definitions_digest, load_skills
-from ale_semantic.skill_model import SkillModel, cue_scores, skill_cosines, skill_vectors
+from ale_semantic.skill_model import SkillModel, cue_scores, phrasing_vectors, skill_cosines, skill_vectors
 from ale_semantic.skill_page import skills_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,7 +80,8 @@ def judged(engine: Engine, skills: Sequence[Skill], path: Path) -> Sample:
     entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     rows = [rows_of[entry["task_id"]] for entry in entries]
     space = engine.ranker.space
-    cosines = skill_cosines(space, skill_vectors(skills, engine.vectors.encoder), len(rows_of))[rows]
+    vectors = skill_vectors(skills, phrasing_vectors(skills, engine.vectors.encoder))
+    cosines = skill_cosines(space, vectors, len(rows_of))[rows]
     cues = cue_scores([engine.catalogue.cards[row] for row in rows], skills)
     standard = (cosines - cosines.mean(axis=0)) / cosines.std(axis=0)
     return Sample(
@@ -196,4 +198,7 @@ def fitted_model(
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except AleSemanticError as fault:
+        raise SystemExit(str(fault)) from None

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ale_semantic.catalogue import Catalogue, card_line
+from ale_semantic.evidence import measure_background
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.settings import DEFAULT_MODEL
 from ale_semantic.skills import assign_skills
@@ -29,6 +31,7 @@ from .embedding import (
 from .encoder import Encoder, EncoderIdentity
 from .export import serving_encoder
 from .late import LateIndex
+from .multilingual import add_multilingual, chosen_model
 from .onnx_encoder import OnnxEncoder
 from .passages import FieldTokens
 from .relatedness import MOST_CARDS, card_relatedness
@@ -64,6 +67,7 @@ def build_index(
     device: str | None = None,
     progress: bool = False,
     wait: float = 0.0,
+    multilingual: bool | str | None = None,
 ) -> BuildReport:
     """Build the index bundle of a catalogue and make it the current one.
 
@@ -75,9 +79,12 @@ def build_index(
         device: `cpu`, `cuda` ...; by default what is there.
         progress: show a progress bar.
         wait: seconds to wait for another build of the same folder.
+        multilingual: also embed for queries in other languages, with the given model or the usual one; by default
+            if its package is installed and no `encoder` is given.
 
     Raises:
-        EncoderError: if the model can't be loaded.
+        EncoderError: if a model can't be loaded.
+        MissingExtraError: if a model is asked for whose package isn't installed.
         BundleError: if another build holds the folder, or it can't be written.
     """
     started = time.monotonic()
@@ -95,7 +102,12 @@ def build_index(
         copy = chosen.folder if isinstance(chosen, OnnxEncoder) else None
         ledger = tuple(entry for card in split for entry in card.ledger)
         assign_skills(catalogue.cards, space, chosen, earlier=current_root(folder)).write(paths.root)
-        _write(paths, catalogue, space, ledger, copy)
+        background = asdict(measure_background(catalogue.cards, space, chosen))
+        spaces = [space.write(paths, copy) | {"background": background}]
+        second = chosen_model(False if encoder and multilingual is None else multilingual, chosen.identity)
+        if second is not None:
+            spaces.append(add_multilingual(paths, folder, catalogue.cards, second, device=device, progress=progress))
+        _write(paths, catalogue, space, ledger, spaces)
     return BuildReport(
         folder=folder,
         cards=len(catalogue),
@@ -137,7 +149,7 @@ def _write(
     catalogue: Catalogue,
     space: VectorSpace,
     ledger: Sequence[FieldTokens],
-    exported_copy: Path | None,
+    spaces: Sequence[dict[str, Any]],
 ) -> None:
     with paths.cards.open("w", encoding="utf-8") as lines:
         lines.writelines(card_line(card) + "\n" for card in catalogue)
@@ -154,7 +166,7 @@ def _write(
             "fingerprint": catalogue.fingerprint,
             "cards": len(catalogue),
         },
-        "spaces": [space.write(paths, exported_copy)],
+        "spaces": spaces,
         "libraries": library_versions(),
     }
     seal(paths, manifest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,14 @@ from ale_semantic.types import Field, TaskCard
 
 from .bundle import ENCODER, LATE, has_index, open_generation
 from .encoder import Encoder, EncoderIdentity, TextKind, Vectors
-from .late import CardTokens
+from .late import CardTokens, TokenGroup
 from .onnx_encoder import MODEL_FILE
 from .passages import FieldTokens, Passage, PassageKind, card_passages, text_room, token_ledger
 from .space import VectorSpace, read_cards
 
 log = logging.getLogger(__name__)
 _BLOCK = 24  # cards encoded together: enough passages to sort by length, few enough to hold in memory
-# Views whose words, beside all sentences, take part in late interaction; chunks would only repeat the sentences.
-_LATE_VIEWS = (Field.OVERVIEW, Field.SOFTWARE, Field.SUBDOMAIN)
+_HEAD_FIELDS = (Field.OVERVIEW, Field.SOFTWARE, Field.SUBDOMAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +112,21 @@ def _embed_block(block: Sequence[SplitCard], encoder: Encoder) -> Iterator[CardV
     place = {text: row for row, text in enumerate(texts)}
     for card in block:
         rows = [place[passage.text] for passage in card.passages]
-        late = [place[passage.text] for passage in card.passages if _is_late(passage)]
-        pooled = CardTokens.pool([tokens[row] for row in late], encoder.identity.dimension)
-        yield CardVectors(vectors[rows], _half(pooled))
+        grouped = [(_token_group(passage), tokens[row]) for passage, row in zip(card.passages, rows, strict=True)]
+        late = [(group, words) for group, words in grouped if group is not None]
+        pooled = CardTokens.pool(late, [tokens[row] for row in rows], encoder.identity.dimension)
+        # Half precision, in which the bundle keeps them: a rebuild then equals a first build.
+        half = pooled.vectors.astype(np.float16).astype(np.float32)
+        yield CardVectors(vectors[rows], replace(pooled, vectors=half))
 
 
-def _is_late(passage: Passage) -> bool:
-    return passage.kind is PassageKind.SENTENCE or passage.field in _LATE_VIEWS
-
-
-def _half(tokens: CardTokens) -> CardTokens:
-    """Round to half precision, in which the bundle keeps them: a rebuild then equals a first build."""
-    return CardTokens(tokens.ids, np.asarray(tokens.vectors.astype(np.float16), dtype=np.float32))
+def _token_group(passage: Passage) -> TokenGroup | None:
+    """Return the group in which a passage's words take part in late interaction, or None."""
+    if passage.field in _HEAD_FIELDS and passage.kind is not PassageKind.SENTENCE:
+        return TokenGroup.HEAD
+    if passage.field is Field.MUST_DO and passage.kind is PassageKind.SENTENCE:
+        return TokenGroup.STEPS
+    return None
 
 
 def _key(passages: Sequence[Passage]) -> str:

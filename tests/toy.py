@@ -18,6 +18,7 @@ from ale_semantic.sources import Origin
 from ale_semantic.types import TaskCard
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_VOCABULARY = 30_000  # token ids are below this, as in a real model
 _LINUX = "cpu-free-ubuntu"
 _WINDOWS = "cpu-license"
 
@@ -170,7 +171,7 @@ class HashEncoder:
         self, texts: Sequence[str], kind: TextKind, *, progress: bool = False
     ) -> tuple[Vectors, list[TokenVectors]]:
         words = [terms(self._seen(text)) for text in texts]
-        ids = [np.array([_number(term) >> 33 for term in own], dtype=np.int64) for own in words]
+        ids = [np.array([_number(term) % _VOCABULARY for term in own], dtype=np.int64) for own in words]
         rows = [self._stacked([self._sum([term]) for term in own]) for own in words]
         tokens = [TokenVectors(own, vectors) for own, vectors in zip(ids, rows, strict=True)]
         return self.encode(texts, kind, progress=progress), tokens

@@ -32,6 +32,16 @@ def build(
     skip_invalid: SkipOption = False,
     smoke_tests: SmokeOption = False,
     wait: Annotated[float, typer.Option(help="Seconds to wait for another build of this index.")] = 0.0,
+    multilingual: Annotated[
+        bool | None,
+        typer.Option(
+            "--multilingual/--no-multilingual",
+            help="Also embed for queries in other languages; by default if the extra is installed.",
+        ),
+    ] = None,
+    multilingual_model: Annotated[
+        str | None, typer.Option(help="Model for queries in other languages, e.g. e5-small; else the extra's.")
+    ] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="List tokens seen and dropped per card and field.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,6 +67,7 @@ def build(
         device=device,
         progress=sys.stderr.isatty(),
         wait=wait,
+        multilingual=multilingual_model or multilingual,
     )
     if as_json:
         shown = asdict(report) | {"folder": str(report.folder), "skipped": [str(fault) for fault in catalogue.skipped]}

@@ -14,13 +14,19 @@ _STEP_SLACKS = (0.05, 0.1, 0.2, 0.4, 2.0)
 _SKILL_SLACKS = (1, 2, 4, 8)
 
 
-def refusal(request: PathRequest, find: Find) -> LimitError:
+def refusal(request: PathRequest, find: Find, *, cut_short: bool = False) -> LimitError:
     """Return the error that names the failing limits and offers the nearest path.
 
     Args:
         request: what can't be met.
         find: returns the path of a request, or None.
+        cut_short: the search for it was ended before all ways were looked at.
     """
+    least = (
+        "no path was found that meets all limits (the search was cut short)"
+        if cut_short
+        else "no path meets all limits"
+    )
     failed: list[FailedLimit] = []
     offers: list[PathResult] = []
     for limit, asked, looser in _loosened(request):
@@ -32,9 +38,7 @@ def refusal(request: PathRequest, find: Find) -> LimitError:
                 break
     if failed:
         ways = "; or ".join(map(str, failed))
-        return LimitError(
-            f"no path meets all limits. In the way: {ways}. {_offer(offers[0])}", failed=failed, nearest=offers[0]
-        )
+        return LimitError(f"{least}. In the way: {ways}. {_offer(offers[0])}", failed=failed, nearest=offers[0])
     return _without_single_cause(request, find)
 
 

@@ -20,8 +20,10 @@ from ale_semantic.fusion import Mask
 Costs = NDArray[np.float64]
 
 _SMALLEST = 1e-6  # csgraph takes a cost of zero for no edge
-_MOST_WAYS = 4_000  # beginnings of ways looked at before one search gives up: some tenths of a second
-_MOST_WAYS_OF_OFFERS = 8_000  # the same for all searches for a nearest offer together
+# Beginnings of ways looked at before a search gives up. A way that few limits hinder is found after some tens; more are
+# looked at only where nearly every way breaks a limit on the way as a whole.
+_MOST_WAYS = 500  # by one search: below a tenth of a second
+_MOST_WAYS_IN_ALL = 4_000  # by all searches for one request, and again by those for its nearest offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +97,14 @@ class WayRules:
 class Budget:
     """How many beginnings of ways may still be looked at, so that a hopeless search ends."""
 
-    left: int
+    left: int = _MOST_WAYS_IN_ALL
+    cut_short: bool = False
 
-    @classmethod
-    def for_one(cls) -> Budget:
-        """Return the budget of one search."""
-        return cls(_MOST_WAYS)
-
-    @classmethod
-    def for_offers(cls) -> Budget:
-        """Return the budget that all searches for an offer share."""
-        return cls(_MOST_WAYS_OF_OFFERS)
-
-    def spend(self) -> bool:
-        """Take one, and tell whether it was there."""
-        self.left -= 1
-        return self.left >= 0
+    def take(self) -> int:
+        """Take what one search may look at; what it doesn't use is given back."""
+        taken = min(self.left, _MOST_WAYS)
+        self.left -= taken
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +129,18 @@ def best_way(graph: Graph, rests: Costs, rules: WayRules, budget: Budget) -> Way
         (float(first[node]), (int(node),), float(graph.places[0, node])) for node in np.flatnonzero(np.isfinite(first))
     ]
     heapq.heapify(queue)
-    while queue and budget.spend():
+    left = budget.take()
+    while queue and left > 0:
+        left -= 1
         _, nodes, cost = heapq.heappop(queue)
         if len(nodes) == graph.length:
+            budget.left += left
             return Way(nodes, cost)
         for estimate, node, reached in _next(graph, rests, rules, nodes, cost):
             longer: tuple[float, tuple[int, ...], float] = (estimate, (*nodes, node), reached)
             heapq.heappush(queue, longer)
+    budget.left += left
+    budget.cut_short |= bool(queue)
     return None
 
 

@@ -54,10 +54,11 @@ def path(engine: Engine, request: PathRequest) -> PathResult:
         require_skills(material.skills, "max_new_skills")
     course = plot_course(engine, material, request)
     course.require_rise()
-    found = _find(material, course, request)
+    budget = Budget()
+    found = _find(material, course, request, budget)
     if found is not None:
         return found
-    shared = Budget.for_offers()
+    shared = Budget()
 
     def find(other: PathRequest) -> PathResult | None:
         try:
@@ -65,10 +66,10 @@ def path(engine: Engine, request: PathRequest) -> PathResult:
         except LimitError:
             return None
 
-    raise refusal(request, find)
+    raise refusal(request, find, cut_short=budget.cut_short)
 
 
-def _find(material: Material, course: Course, request: PathRequest, budget: Budget | None = None) -> PathResult | None:
+def _find(material: Material, course: Course, request: PathRequest, budget: Budget) -> PathResult | None:
     """Return the best path; of what was left open the firmest steps count first, then few new skills at a time.
 
     A path of two or three steps gives way to a longer one with looser steps, unless it joins two named tasks.
@@ -83,13 +84,16 @@ def _find(material: Material, course: Course, request: PathRequest, budget: Budg
 
 
 def _find_firm(
-    material: Material, course: Course, request: PathRequest, firm: PathRequest, budget: Budget | None
+    material: Material, course: Course, request: PathRequest, firm: PathRequest, budget: Budget
 ) -> PathResult | None:
     """Return the best path whose steps are all as close as `firm` asks."""
     graphs = _walkable(material, course, firm)
     for most_new in _new_skill_limits(material, request) if graphs else ():
         rules = _rules(material, course, request, most_new)
-        found = [(graph, best_way(graph, rests, rules, budget or Budget.for_one())) for graph, rests in graphs]
+        found = [
+            (graph, best_way(graph, rests, rules, budget if most_new is not None else Budget()))
+            for graph, rests in graphs
+        ]
         ways = [(graph, way) for graph, way in found if way is not None]
         if ways:
             graph, way = min(ways, key=lambda pair: _mean_cost(course, *pair))
@@ -177,6 +181,8 @@ def _result(
     notices = course.notices
     if request.min_step is None and min(near) < 0:
         notices += (f"no path has all steps closer than chance; the loosest one here is {min(near):.2f}",)
+    if request.length is None and len(rows) < _LEAST_LENGTH and not course.joins_tasks:
+        notices += ("the pool holds no longer path to this goal",)
     return PathResult(
         request=request,
         steps=describe(material, course.goal.near, rows, levels),

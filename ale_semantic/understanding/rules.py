@@ -75,7 +75,7 @@ def alternatives(phrases: Sequence[str]) -> str:
     parts = []
     for phrase in sorted(phrases, key=len, reverse=True):
         stem = re.escape(phrase.removesuffix("*")).replace(r"\ ", r"\s+")
-        before = r"\b" if phrase[0].isascii() or phrase[0].isalpha() and not is_unspaced(phrase[0]) else ""
+        before = r"\b" if phrase[0].isascii() or (phrase[0].isalpha() and not is_unspaced(phrase[0])) else ""
         last = phrase.removesuffix("*")[-1]
         after = r"\w*" if phrase.endswith("*") else (r"\b" if last.isalnum() and not is_unspaced(last) else "")
         parts.append(f"{before}{stem}{after}")

@@ -55,11 +55,14 @@ def _twins() -> tuple[TaskCard, TaskCard]:
         "Read every line of the ledger in the folder and enter the name, the amount and the date of payment into one "
         "sheet. Mark each line that has no receipt, and write the total of each month under the last line. {} lines."
     )
-    return tuple(  # type: ignore[return-value]
-        toy_card(f"ledger/entries_{size}", title=f"Enter {size} lines", summary="Ledger entry.", task_prompt=text.format(size),
-                 tiers=[tier])
-        for size, tier in ((30, "full-spectrum"), (900, "last-exam"))
-    )  # fmt: skip
+
+    def entries(size: int, tier: str) -> TaskCard:
+        prompt = text.format(size)
+        return toy_card(
+            f"ledger/entries_{size}", title=f"Enter {size} lines", summary="Entry.", task_prompt=prompt, tiers=[tier]
+        )
+
+    return entries(30, "full-spectrum"), entries(900, "last-exam")
 
 
 def made_up_cards() -> tuple[TaskCard, ...]:

@@ -104,7 +104,7 @@ def test_own_tasks_that_can_not_be_read_are_named(kind: str, text: str, told: st
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CurriculumError, match="nothing.csv"):
+    with pytest.raises(CurriculumError, match=r"nothing\.csv"):
         read_own_tasks(tmp_path / "nothing.csv")
 
 

@@ -193,6 +193,11 @@ def test_the_published_table_against_the_checkout(engine: Engine, real_cards: Pa
     assert len(result.changed) <= 10
 
 
+def refused_path(engine: Engine) -> None:
+    with pytest.raises(LimitError, match="min_step|length"):
+        path(engine, PathRequest(goal="protein structure", length=12, min_step=0.4))
+
+
 @pytest.mark.parametrize(
     "work",
     [
@@ -200,14 +205,15 @@ def test_the_published_table_against_the_checkout(engine: Engine, real_cards: Pa
         lambda e: path(e, PathRequest(goal="medical imaging")),
         lambda e: path(e, PathRequest(pool=Pool(domains=("engineering",)))),
         lambda e: subset(e, SubsetRequest(k=20)),
-        lambda e: subset(e, SubsetRequest(k=20, quotas=(Quota.parse("tier=last-exam:5..6"), Quota.parse("domain=*:..3")))),
+        lambda e: subset(e, SubsetRequest(k=20, quotas=(Quota("tier", "last-exam", 5, 6), Quota("domain", "*", 0, 3)))),
         lambda e: split(e, SplitRequest()),
         lambda e: coverage(e, topics=["tumour imaging", "contract law"]),
         lambda e: duplicates(e),
         lambda e: prerequisites(e, AR_1500),
-        lambda e: pytest.raises(LimitError, path, e, PathRequest(goal="protein structure", length=12, min_step=0.4)),
+        lambda e: path(e, PathRequest(goal="kubernetes")),
+        refused_path,
     ],
-    ids="ladders path-topic path-domain subset subset-quotas split coverage duplicates prerequisites refusal".split(),
+    ids="ladders path-topic path-domain subset subset-quotas split coverage duplicates prerequisites path-narrow refusal".split(),
 )  # fmt: skip
 def test_each_answer_comes_in_time_when_warm(engine: Engine, work: Callable[[Engine], Any]) -> None:
     work(engine)

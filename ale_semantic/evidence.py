@@ -1,0 +1,90 @@
+"""The evidence that a catalogue answers a query, measured against what its encoder says of unrelated texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ale_semantic.bands import Background, Evidence, Spread
+from ale_semantic.embeddings.encoder import Encoder, TextKind
+from ale_semantic.embeddings.passages import PassageKind
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.fusion import Scores, best_per_card
+from ale_semantic.lexical import LexicalIndex, WeightedTerms
+from ale_semantic.types import Field, TaskCard
+
+_RARE_SHARE, _RARE_CARDS = 0.05, 2  # a term in at most this share of the cards, or in so many, is rare
+_BACKGROUND_QUERIES = 256  # titles asked against all other cards: enough for a mean and a deviation
+
+
+def gather_evidence(
+    terms: WeightedTerms,
+    unknown: bool,
+    lexical: LexicalIndex,
+    top: int,
+    *,
+    cosines: tuple[Scores, Scores, Scores] | None,
+    background: Background,
+) -> Evidence:
+    """Return the evidence that a catalogue answers a query.
+
+    Args:
+        terms: the query's terms.
+        unknown: no word of the query is known to the catalogue or the model.
+        lexical: the lexical index.
+        top: row of the best card.
+        cosines: best passage, late interaction and overview of every card, shape (cards,) each; None without encoder.
+        background: what the encoder says of unrelated texts.
+    """
+    holders = {term: lexical.cards_with(term) for term, _ in terms}
+    idf = {term: float(np.log((lexical.cards + 1) / (len(rows) + 0.5))) for term, rows in holders.items()}
+    held = {term for term, rows in holders.items() if _holds(rows, top)}
+    rare = max(_RARE_CARDS, _RARE_SHARE * lexical.cards)
+    coverage = sum(idf[term] for term in held) / max(sum(idf.values()), 1e-9)
+    exact = bool(holders) and held == set(holders) and any(len(rows) <= rare for rows in holders.values())
+    if cosines is None:
+        return Evidence(coverage=coverage, exact=exact, unknown=not any(len(rows) for rows in holders.values()))
+    best, late, overview = cosines
+    return Evidence(
+        best=background.best.standardise(float(best.max())),
+        late=background.late.standardise(float(late.max())),
+        overview=background.overview.standardise(float(overview[top])),
+        coverage=coverage,
+        exact=exact,
+        unknown=unknown,
+    )
+
+
+def measure_background(cards: Sequence[TaskCard], space: VectorSpace, encoder: Encoder) -> Background:
+    """Ask the titles of cards as queries, and return how near the other cards are in the mean."""
+    chosen = np.unique(np.linspace(0, len(cards) - 1, min(len(cards), _BACKGROUND_QUERIES)).astype(int))
+    vectors, tokens = encoder.encode_tokens([cards[row].title for row in chosen], TextKind.QUERY)
+    rows, owners = overview_rows(space)
+    best, late, overview = [], [], []
+    for row, vector, words in zip(chosen, vectors, tokens, strict=True):
+        cosines = space.backend.scores(vector[None, :], None)[0]
+        others = np.arange(len(cards)) != row
+        best.append(best_per_card(cosines, space.starts)[0][others])
+        late.append(space.late.scores(words)[others])
+        overview.append(cosines[rows][owners != row])
+    return Background(*(_spread(values) for values in (best, late, overview)))
+
+
+def overview_rows(space: VectorSpace) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the passages that are title and summary together, and the card of each."""
+    passages = space.passages
+    coarse = passages.kinds != PassageKind.SENTENCE
+    rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(Field.OVERVIEW)))
+    return rows, passages.cards[rows]
+
+
+def _holds(rows: NDArray[np.int32], row: int) -> bool:
+    place = int(np.searchsorted(rows, row))
+    return place < len(rows) and int(rows[place]) == row
+
+
+def _spread(values: Sequence[NDArray[np.float32]]) -> Spread:
+    every = np.concatenate(values)
+    return Spread(float(every.mean()), float(every.std())) if len(every) else Spread(0.0, 1.0)

@@ -1,0 +1,159 @@
+"""Ranking queries in other languages than English: by the multilingual space, and by their words in English.
+
+Passages that are near to any query are discounted by their cosine with the background (embeddings.multilingual).
+The weights were fitted on judged queries in ten languages (docs/languages.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ale_semantic.analysis import words
+from ale_semantic.bands import MULTILINGUAL, Evidence
+from ale_semantic.embeddings.multilingual import MultilingualSpace, speaks_many
+from ale_semantic.errors import MissingExtraError
+from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
+from ale_semantic.glossary import gloss, has_glossary
+from ale_semantic.languages import ENGLISH, language_name
+from ale_semantic.query_vectors import QueryVectors
+from ale_semantic.ranking import Component, Ranker, Ranking, fuse
+from ale_semantic.types import Field, Mode, TaskCard
+
+WEIGHTS: Mapping[Component, float] = {
+    Component.PASSAGES: 0.5,
+    Component.OVERVIEW: 0.2,
+    Component.SUBDOMAIN: 0.1,
+    Component.WORDS: 0.2,
+}
+_VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN}
+BEST_PASSAGES = 3
+DISCOUNT = 0.5  # how much of a passage's cosine with the background is taken off
+SPREAD, SHARPNESS = 0.25, 1.2  # as in ranking, but the scores are less sure and lend less
+GLOSSED = 1.0  # weight of the ranking of the glossary's English beside the multilingual one
+_INSTALL = "pip install 'ale-semantic[multilingual]'"
+
+
+class EnglishRanker(Protocol):
+    """Ranks English text by the main legs."""
+
+    def __call__(self, query: str, mode: Mode) -> Ranking:
+        """Score all cards."""
+
+
+@dataclass(frozen=True, slots=True)
+class MultilingualRanker:
+    """The multilingual space of an index, beside its main ranker.
+
+    `offsets` is what each passage is discounted by, shape (passages,); `views` the passage rows of single fields.
+    """
+
+    ranker: Ranker
+    made: MultilingualSpace
+    vectors: QueryVectors
+    offsets: Scores
+    views: Mapping[Component, NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, ranker: Ranker, made: MultilingualSpace) -> MultilingualRanker:
+        """Prepare the ranking of one index."""
+        fields, names = made.space.passages.fields, list(Field)
+        views = {component: np.flatnonzero(fields == names.index(field)) for component, field in _VIEWS.items()}
+        offsets = DISCOUNT * (made.space.backend.vectors @ made.background)
+        return cls(ranker, made, QueryVectors(made.space), offsets.astype(np.float32), views)
+
+    def rank(self, text: str, glossed: str, mode: Mode, english: EnglishRanker) -> Ranking:
+        """Score all cards.
+
+        Args:
+            text: the query.
+            glossed: those of its words that the glossary has, in English.
+            mode: which legs take part; not the lexical one alone.
+            english: ranks English text by the main legs.
+
+        Raises:
+            MissingExtraError: if the encoder's package isn't installed.
+        """
+        space = self.made.space
+        cosines = space.backend.scores(self.vectors.of([text])[0].vector[None, :], None)[0]
+        best, rows = best_per_card(cosines, space.starts)
+        discounted = cosines - self.offsets
+        evidence = mean_of_best(discounted, space.starts, BEST_PASSAGES)
+        components = {Component.PASSAGES: evidence}
+        for component, view in self.views.items():
+            scores = np.full(self.ranker.cards, np.inf, dtype=np.float32)
+            scores[space.passages.cards[view]] = discounted[view]
+            # A card without the field is taken to be as far as the farthest card that has it.
+            components[component] = np.where(np.isfinite(scores), scores, scores.min(initial=1.0))
+        as_is = english(text, Mode.LEXICAL).lexical if mode is not Mode.DENSE else None
+        if as_is is not None:
+            components[Component.WORDS] = as_is
+        own = fuse(components, WEIGHTS)
+        met = 0.0
+        if glossed:
+            own = standardise(own + GLOSSED * english(glossed, mode).own)
+            matched = english(glossed, Mode.LEXICAL).lexical
+            met = float(matched.max(initial=0.0)) if matched is not None else 0.0
+        found = Evidence(best=float(evidence.max()), coverage=met)
+        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space)
+
+    def _spread(self, own: Scores) -> Scores:
+        if self.ranker.related is None:
+            return own
+        return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.ranker.related), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRouter:
+    """Which ranking a query of a language gets, and what the user must know of it.
+
+    `names` are the words of the catalogue's software names, which are the same in all languages.
+    """
+
+    ranker: Ranker
+    names: frozenset[str]
+    multilingual: MultilingualRanker | None
+
+    @classmethod
+    def of(cls, ranker: Ranker, cards: Sequence[TaskCard], made: MultilingualSpace | None) -> LanguageRouter:
+        """Prepare the routing of one index."""
+        names = frozenset(word for card in cards for name in card.software_names for word in words(name))
+        return cls(ranker, names, MultilingualRanker.of(ranker, made) if made is not None else None)
+
+    def rank(self, text: str, mode: Mode, language: str, english: EnglishRanker) -> Ranking:
+        """Rank a query of any language.
+
+        Args:
+            text: the query.
+            mode: which legs take part.
+            language: the query's ISO 639-1 code.
+            english: ranks English text by the main legs.
+        """
+        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+            return english(text, mode)
+        glossed = gloss(text, language, self.names.__contains__).text
+        if mode is Mode.LEXICAL:
+            return english(f"{text} {glossed}", mode)
+        if self.multilingual is not None:
+            with suppress(MissingExtraError):  # `notices` tells
+                return self.multilingual.rank(text, glossed, mode, english)
+        return english(glossed or text, mode)
+
+    def notices(self, language: str) -> tuple[str, ...]:
+        """Return what to install or build so that queries of a language are understood; nothing if they are."""
+        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+            return ()
+        how = "read word by word with a small glossary" if has_glossary(language) else "searched for its words alone"
+        seems = f"The query seems to be {language_name(language)}, and was {how}. To search it by meaning: {_INSTALL}"
+        if self.multilingual is None:
+            return (f"{seems}, then build the index again.",)
+        try:
+            _ = self.multilingual.vectors.encoder
+        except MissingExtraError:
+            return (seems,)
+        return ()
