@@ -1,10 +1,13 @@
-"""The endpoints for `gradio_client`: named, typed, documented by their docstrings. They answer with plain JSON."""
+"""The endpoints for `gradio_client`: named, typed, documented by their docstrings. They answer with plain JSON.
+
+The shapes are those of docs/json.md, but an input file's `path` is called `file_path` here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.serialise import card_to_dict, facets_to_dict, result_to_dict
@@ -15,7 +18,6 @@ from .state import State
 
 MAX_HITS = 200  # an answer of some hundred kB; more pages are more calls
 _Parameters = ParamSpec("_Parameters")
-_Answer = TypeVar("_Answer")
 
 
 def add(site: Site) -> None:
@@ -74,14 +76,22 @@ def _bound(k: int) -> None:
         raise AleSemanticError(f"k may be at most {MAX_HITS} here, not {k}; fetch the rest with offset")
 
 
-def _told(function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
+def _without_paths(value: Any) -> Any:
+    """Return an answer in which no object has the key `path`: `gradio_client` would take it for a file to fetch."""
+    if isinstance(value, dict):
+        return {"file_path" if key == "path" else key: _without_paths(inner) for key, inner in value.items()}
+    return [_without_paths(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _told(function: Callable[_Parameters, dict[str, Any]]) -> Callable[_Parameters, dict[str, Any]]:
     """Wrap a function so that the caller reads its own fault's message, and of a bug only that it is one."""
     import gradio
 
     @wraps(function)
-    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Answer:
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> dict[str, Any]:
         try:
-            return function(*args, **kwargs)
+            answer: dict[str, Any] = _without_paths(function(*args, **kwargs))
+            return answer
         except AleSemanticError as fault:
             raise gradio.Error(str(fault), print_exception=False) from None
 

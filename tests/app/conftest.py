@@ -10,7 +10,20 @@ from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 from ale_semantic import Engine, build_index
 from ale_semantic.app.site import Site
 
-HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [x](javascript:window.hacked=1) {{7*7}} ${7*7}'
+HOSTILE = (
+    '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+    " [x](javascript:window.hacked=1) {{7*7}} ${7*7}"
+)
+PROMPT = f"""# Prompt {HOSTILE}
+
+![pixel](http://evil.invalid/p.png)
+
+<b onclick=window.hacked=1>bold</b>
+
+| a |
+|---|
+| {HOSTILE} |
+"""
 HOSTILE_ID = "legal/hostile"
 FILLERS = 24  # enough for three pages
 
@@ -20,7 +33,7 @@ def _cards() -> tuple[object, ...]:
         HOSTILE_ID,
         title=f"Hostile {HOSTILE}",
         summary=f"Summary {HOSTILE}",
-        task_prompt=f"# Prompt {HOSTILE}\n\n![pixel](http://evil.invalid/p.png)\n\n<b onclick=alert(1)>bold</b>\n\n| a |\n|---|\n| {HOSTILE} |",
+        task_prompt=PROMPT,
         agent_must_do=[f"Step {HOSTILE}"],
         software=[f"Tool {HOSTILE}"],
         input_files=[{"name": HOSTILE, "format": HOSTILE, "path": "../../etc/passwd", "description": HOSTILE}],

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from ale_semantic.app.endpoints import MAX_HITS, functions
+from ale_semantic.app.endpoints import MAX_HITS, _without_paths, functions
 from ale_semantic.app.exporting import Download, download
 from ale_semantic.app.guard import is_closed
 from ale_semantic.app.site import Site
@@ -85,6 +85,12 @@ def test_endpoints_answer_with_plain_json(site: Site) -> None:
     assert call["facets"]("domain = legal")["domain"]["values"]
     assert base64.b64decode(call["export"](["legal/lease_review"], "txt")["base64"]).endswith(b"legal/lease_review\n")
     json.dumps([found, call["facets"]()])
+
+
+def test_no_answer_holds_what_gradio_client_takes_for_a_file(site: Site) -> None:
+    answer = _without_paths(functions(site)["task"]("legal/lease_review"))
+    assert '"path"' not in json.dumps(answer)
+    assert answer["input_files"][0]["file_path"] == "input/lease.docx"
 
 
 def test_endpoints_are_documented(site: Site) -> None:
