@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from ale_semantic import Catalogue, Engine, build_index
+
 # Read once, before the fixtures below take the settings away from the code under test.
 REAL_CARDS = os.environ.get("ALE_CARDS", "").strip()
+# An index folder that is kept between runs: only changed cards are embedded again, which saves some minutes.
+KEPT_INDEX = os.environ.get("ALE_TEST_INDEX", "").strip()
 REAL_CARDS_REQUIRED = os.environ.get("ALE_REQUIRE_REAL", "").strip() == "1"
 
 # No deadline: a busy machine is no fault of the code. In CI the same examples each time.
@@ -25,7 +29,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that read the real cards, so that `-m real` selects them."""
     for item in items:
-        if "real_cards" in getattr(item, "fixturenames", ()):
+        if {"real_cards", "real_index", "real_engine"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)
 
 
@@ -41,6 +45,20 @@ def real_cards() -> Path:
     if REAL_CARDS_REQUIRED:
         pytest.fail(f"{problem} (ALE_REQUIRE_REAL=1 forbids to skip)")
     pytest.skip(problem)
+
+
+@pytest.fixture(scope="session")
+def real_index(real_cards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an index of the real cards, built by the real model once a session (two minutes or more)."""
+    folder = Path(KEPT_INDEX).resolve() if KEPT_INDEX else tmp_path_factory.mktemp("real") / "index"
+    build_index(Catalogue.load(real_cards), folder, wait=600)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_engine(real_index: Path) -> Engine:
+    """Return the engine of the real cards."""
+    return Engine.open(real_index)
 
 
 @pytest.fixture(autouse=True)

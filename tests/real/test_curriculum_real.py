@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -37,12 +36,10 @@ from ale_semantic.curriculum import (
 )
 from ale_semantic.curriculum.facility import facility_value, kernel, lazy_greedy, swap_improve
 from ale_semantic.curriculum.material import Material
-from ale_semantic.embeddings.build import build_index
 from ale_semantic.engine import Engine
 from ale_semantic.types import Band, Tier
 
 # An index of the real cards that is there already saves building one; read before the settings are taken away.
-REAL_INDEX = os.environ.get("ALE_REAL_INDEX", "").strip()
 AR_300, AR_1500 = "business_finance/ar_full_300", "business_finance/ar_full_1500"
 TWINS = (
     (AR_300, AR_1500),
@@ -65,12 +62,8 @@ SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
-def engine(real_cards: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    if REAL_INDEX:
-        return Engine.open(REAL_INDEX)
-    folder = tmp_path_factory.mktemp("real") / "index"
-    build_index(Catalogue.load(real_cards), folder)
-    return Engine.open(folder)
+def engine(real_engine: Engine) -> Engine:
+    return real_engine
 
 
 def test_the_largest_domains_are_those(engine: Engine) -> None:
@@ -194,7 +187,7 @@ def test_the_published_table_against_the_checkout(engine: Engine, real_cards: Pa
 
 
 def refused_path(engine: Engine) -> None:
-    with pytest.raises(LimitError, match="min_step|length"):
+    with pytest.raises(LimitError, match=r"min_step|length"):
         path(engine, PathRequest(goal="protein structure", length=12, min_step=0.4))
 
 
@@ -213,8 +206,10 @@ def refused_path(engine: Engine) -> None:
         lambda e: path(e, PathRequest(goal="kubernetes")),
         refused_path,
     ],
-    ids="ladders path-topic path-domain subset subset-quotas split coverage duplicates prerequisites path-narrow refusal".split(),
-)  # fmt: skip
+    ids=(
+        "ladders path-topic path-domain subset subset-quotas split coverage duplicates prerequisites path-narrow refusal"
+    ).split(),
+)
 def test_each_answer_comes_in_time_when_warm(engine: Engine, work: Callable[[Engine], Any]) -> None:
     work(engine)
     start = time.perf_counter()

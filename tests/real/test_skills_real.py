@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ale_semantic import Catalogue, Engine, build_index
+from ale_semantic import Catalogue, Engine
 from ale_semantic.skill_definitions import load_skills
 from ale_semantic.skill_model import load_model
 from ale_semantic.skills import SkillTable
@@ -29,12 +29,9 @@ def catalogue(real_cards: Path) -> Catalogue:
 
 
 @pytest.fixture(scope="module")
-def table(catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> SkillTable:
-    folder = tmp_path_factory.mktemp("skills") / "index"
-    build_index(catalogue, folder)
-    skills = Engine.open(folder).skills
-    assert skills is not None
-    return skills
+def table(real_engine: Engine) -> SkillTable:
+    assert real_engine.skills is not None
+    return real_engine.skills
 
 
 @pytest.mark.parametrize(
@@ -45,7 +42,6 @@ def test_the_stored_figures_reach_the_promised_floor(line: str, floor: float) ->
     assert load_model().figures["overall"][line]["f1"] >= floor
 
 
-@pytest.mark.nightly
 def test_the_assigned_skills_agree_with_the_judgments(table: SkillTable) -> None:
     rows = {card.task_id: row for row, card in enumerate(table.cards)}
     truth, found = np.zeros_like(table.matrix), np.zeros_like(table.matrix)
@@ -60,7 +56,6 @@ def test_the_assigned_skills_agree_with_the_judgments(table: SkillTable) -> None
     )
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("task_id", "skill_id"),
     [
@@ -82,7 +77,6 @@ def test_an_undeniable_skill_is_found_with_evidence(table: SkillTable, task_id: 
     assert table.evidence(row, skill_id).cues
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("task_id", "skill_id"),
     [
