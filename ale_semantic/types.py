@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ale_semantic.errors import MissingExtraError
-
 if TYPE_CHECKING:
     import pandas
 
@@ -252,15 +250,9 @@ class SearchResult:
         return [_row(hit) for hit in self.hits]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return `rows()` as a data frame, ready for a notebook.
+        """Return `rows()` as a data frame, ready for a notebook."""
+        import pandas
 
-        Raises:
-            MissingExtraError: if pandas isn't installed.
-        """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas()", "pandas") from None
         return pandas.DataFrame(self.rows(), columns=list(ROW_COLUMNS))
 
 
