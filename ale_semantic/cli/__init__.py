@@ -12,13 +12,20 @@ def main() -> None:
     from ale_semantic.errors import EXIT_CODE, AleSemanticError, FilterError
 
     try:
-        app()
+        app(prog_name="ale-semantic")
     except AleSemanticError as fault:
         print(f"ale-semantic: {fault}", file=sys.stderr)
         if isinstance(fault, FilterError) and fault.pointer():
             print(fault.pointer(), file=sys.stderr)
         sys.exit(EXIT_CODE)
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write what is left to stdout; a reader (head, less) that has seen enough is no fault."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; without this Python complains again when it closes stdout.
+        # Without this Python complains when it closes stdout at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -102,9 +102,9 @@ def open_engine(index: Path | None, *, model: str | None = None) -> Engine:
     from ale_semantic.engine import Engine
 
     folder = index_folder(index)
-    if not has_index(folder) and sys.stdin.isatty() and sys.stdout.isatty():
-        if typer.confirm(f"There is no index in {folder}. Build it now?", default=True):
-            build_here(folder, cards=None, model=model)
+    missing = not has_index(folder) and sys.stdin.isatty() and sys.stdout.isatty()
+    if missing and typer.confirm(f"There is no index in {folder}. Build it now?", default=True):
+        build_here(folder, cards=None, model=model)
     return Engine.open(folder, model=model)
 
 
