@@ -1,0 +1,293 @@
+"""A build: only what changed is embedded, a rebuild equals a first build, and readers never see a mixture."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
+
+from ale_semantic import Engine, build_index
+from ale_semantic.embeddings.bundle import LOCK, has_index, open_generation
+from ale_semantic.embeddings.passages import LAYOUT_VERSION
+from ale_semantic.errors import BundleError, BundleMismatchError
+from ale_semantic.types import SearchResult, TaskCard
+
+EDITED = "science/orbit_fit"
+OLD_WORD, NEW_WORD = "residuals", "perihelion"  # in the old prompt alone, in the new one alone
+
+
+def edited_cards() -> list[TaskCard]:
+    card = toy_card(EDITED, title="Fit a comet's orbit", task_prompt=f"Find the {NEW_WORD} passage by least squares.")
+    return [card if old.task_id == EDITED else old for old in toy_cards()]
+
+
+def opened(folder: Path) -> Engine:
+    return Engine.open(folder, encoder=HashEncoder())
+
+
+def ranked(result: SearchResult) -> list[tuple[str, float]]:
+    return [(hit.task_id, hit.score) for hit in result.hits]
+
+
+def tasks(result: SearchResult) -> list[str]:
+    return [hit.task_id for hit in result.hits]
+
+
+def test_the_report_accounts_for_every_card_field_and_token(tmp_path: Path) -> None:
+    encoder = HashEncoder()
+    long = toy_card("legal/long_contract", task_prompt="Clause. " * 40 + "The very last word is zymurgy.")
+    report = build_index(toy_catalogue([*toy_cards(), long]), tmp_path / "index", encoder=encoder)
+    assert (report.cards, report.embedded, report.reused) == (10, 10, 0)
+    assert report.tokens_dropped == 0
+    prompt = next(one for one in report.ledger if (one.task_id, one.field) == ("legal/long_contract", "prompt"))
+    assert (prompt.seen, prompt.dropped) == (40 * 2 + 7, 0)  # far more than the 32 that the encoder takes at once
+    assert report.tokens_seen == sum(one.seen for one in report.ledger)
+    assert report.passages == len(opened(tmp_path / "index").ranker.space.passages)
+    assert tasks(opened(tmp_path / "index").search("zymurgy"))[0] == "legal/long_contract"
+
+
+def test_no_passage_is_longer_than_the_encoder_takes(tmp_path: Path) -> None:
+    encoder = HashEncoder()
+    long = toy_card("legal/long_contract", task_prompt="word " * 500 + "x" * 3000)
+    build_index(toy_catalogue([long]), tmp_path / "index", encoder=encoder)
+    passages = opened(tmp_path / "index").ranker.space.passages.texts([long])
+    lengths = [len(spans) for spans in encoder.token_spans(passages)]
+    assert len(lengths) > 500 / encoder.identity.max_tokens
+    assert max(lengths) == encoder.identity.max_tokens - 2  # two places are the model's own
+
+
+def test_only_the_edited_card_is_embedded_again(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    first = HashEncoder()
+    build_index(toy_catalogue(), tmp_path / "other", encoder=first)
+    again = HashEncoder()
+    report = build_index(toy_catalogue(edited_cards()), folder, encoder=again)
+    assert (report.embedded, report.reused) == (1, len(toy_cards()) - 1)
+    assert any(NEW_WORD in text for text in again.encoded)
+    others = [card.prompt for card in toy_cards() if card.task_id != EDITED]
+    assert not {prompt.split(".")[0] for prompt in others} & {text.split(".")[0] for text in again.encoded}
+
+
+def test_the_old_text_of_an_edited_card_is_no_longer_found(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    for mode in ("hybrid", "lexical"):
+        assert tasks(opened(folder).search(f"plot {OLD_WORD}", mode=mode))[0] == EDITED
+    build_index(toy_catalogue(edited_cards()), folder, encoder=HashEncoder())
+    engine = opened(folder)
+    assert all(OLD_WORD not in text for text in engine.ranker.space.passages.texts(engine.catalogue.cards))
+    assert all(hit.why.lexical is None for hit in engine.search(OLD_WORD, mode="lexical").hits)
+    assert tasks(engine.search(NEW_WORD))[0] == EDITED
+
+
+def test_a_rebuild_equals_a_first_build(tmp_path: Path) -> None:
+    rebuilt, fresh = tmp_path / "rebuilt", tmp_path / "fresh"
+    build_index(toy_catalogue(), rebuilt, encoder=HashEncoder())
+    build_index(toy_catalogue(edited_cards()), rebuilt, encoder=HashEncoder())
+    build_index(toy_catalogue(edited_cards()), fresh, encoder=HashEncoder())
+    one, other = opened(rebuilt), opened(fresh)
+    assert np.array_equal(one.ranker.space.backend.vectors, other.ranker.space.backend.vectors)
+    for name in ("starts", "tokens", "discount", "vectors", "projection", "idf"):
+        assert np.array_equal(getattr(one.ranker.space.late, name), getattr(other.ranker.space.late, name)), name
+    assert one.ranker.related is not None
+    assert other.ranker.related is not None
+    assert np.array_equal(one.ranker.related, other.ranker.related)
+    assert one.provenance.fingerprint == other.provenance.fingerprint
+    for query in ("python numpy", NEW_WORD, "lease", "zzyzx"):
+        assert ranked(one.search(query, k=50)) == ranked(other.search(query, k=50))
+
+
+def test_a_card_more_or_less_leaves_the_others_vectors(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    report = build_index(toy_catalogue(toy_cards()[:-2]), folder, encoder=HashEncoder())
+    assert (report.embedded, report.reused) == (0, len(toy_cards()) - 2)
+    report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    assert report.embedded == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        HashEncoder(name="small", dimension=32),
+        HashEncoder(digest="1" * 64),
+        HashEncoder(query_prefix="query: "),
+        HashEncoder(max_tokens=16),
+    ],
+    ids=["dimension", "digest", "prefix", "length"],
+)
+def test_another_model_is_refused_and_both_are_named(tmp_path: Path, other: HashEncoder) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    with pytest.raises(BundleMismatchError) as caught:
+        Engine.open(folder, encoder=other)
+    for identity in (HashEncoder().identity, other.identity):
+        assert f"{identity.name} (1, {identity.dimension} dimensions, {identity.digest[:12]})" in str(caught.value)
+    assert "ale-semantic build" in str(caught.value)
+    # A build with it embeds everything again.
+    report = build_index(toy_catalogue(), folder, encoder=other)
+    assert (report.embedded, report.reused) == (len(toy_cards()), 0)
+    assert tasks(Engine.open(folder, encoder=other).search("comet"))[0] == EDITED
+
+
+def test_the_manifest_names_model_catalogue_and_layout(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    _, manifest = open_generation(folder)
+    assert manifest["layout"] == LAYOUT_VERSION
+    assert manifest["spaces"][0]["encoder"] == asdict(HashEncoder().identity)
+    assert manifest["catalogue"]["fingerprint"] == toy_catalogue().fingerprint
+
+
+def test_no_pickle_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    arrays = list(folder.rglob("*.npy"))
+    assert arrays
+    for path in arrays:
+        np.load(path, allow_pickle=False)  # an array of objects would be refused
+    assert not [path for path in folder.rglob("*") if path.suffix in (".pkl", ".pickle", ".pt", ".bin")]
+
+
+def test_a_damaged_earlier_index_is_no_hindrance(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    paths, _ = open_generation(folder)
+    whole = paths.cards.read_bytes()
+    paths.cards.write_bytes(whole[:-40])
+    with pytest.raises(BundleError, match="rebuild"):
+        opened(folder)
+    report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    assert report.embedded == len(toy_cards())
+    assert len(opened(folder).catalogue) == len(toy_cards())
+
+
+# Builds that die, race or meet readers
+
+_BUILD = """
+import sys
+from pathlib import Path
+from toy import HashEncoder, toy_catalogue, toy_card, toy_cards
+from ale_semantic import build_index
+import ale_semantic.embeddings.build as build
+
+moment = sys.argv[2]
+
+class Slow(HashEncoder):
+    def encode_tokens(self, *given, **named):
+        print("reached", flush=True)
+        sys.stdin.read()
+        return super().encode_tokens(*given, **named)
+
+def stop(*given, **named):
+    print("reached", flush=True)
+    sys.stdin.read()
+
+if moment != "embedding":
+    owner, name = moment.rsplit(".", 1)
+    setattr(build if owner == "build" else getattr(build, owner), name, stop)
+extra = toy_card("legal/extra_card", task_prompt="Something new altogether.")
+encoder = Slow() if moment == "embedding" else HashEncoder()
+build_index(toy_catalogue([*toy_cards(), extra]), Path(sys.argv[1]), encoder=encoder)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("moment", ["embedding", "VectorSpace.write", "LexicalIndex.build", "build.seal"])
+def test_a_build_killed_in_its_middle_leaves_the_earlier_index(tmp_path: Path, moment: str) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    before = ranked(opened(folder).search("fit a comet's orbit", k=50))
+    process = _started(folder, moment)
+    try:
+        # While it stands there, the earlier index is whole, and no second build gets in.
+        assert ranked(opened(folder).search("fit a comet's orbit", k=50)) == before
+        with pytest.raises(BundleError, match="another build is writing"):
+            build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert ranked(opened(folder).search("fit a comet's orbit", k=50)) == before
+    # What the dead one left is no hindrance, and is tidied away.
+    build_index(toy_catalogue(edited_cards()), folder, encoder=HashEncoder())
+    assert tasks(opened(folder).search(NEW_WORD))[0] == EDITED
+    assert all((path / "manifest.json").is_file() for path in folder.glob("g-*"))
+
+
+def _started(folder: Path, moment: str) -> subprocess.Popen[str]:
+    """Start a build in another process and wait until it has come to the given moment."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _BUILD, str(folder), moment],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "reached\n"
+    return process
+
+
+def test_a_second_build_waits_for_the_first_if_it_may(tmp_path: Path) -> None:
+    import filelock
+
+    folder = tmp_path / "index"
+    folder.mkdir()
+    first = filelock.FileLock(folder / LOCK, thread_local=False)
+    first.acquire()
+    release = threading.Timer(0.5, first.release)
+    started = time.monotonic()
+    with pytest.raises(BundleError, match=r"another build is writing .*index; wait for it"):
+        build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    assert not has_index(folder)
+    release.start()
+    build_index(toy_catalogue(), folder, encoder=HashEncoder(), wait=30)
+    assert time.monotonic() - started >= 0.5
+    assert len(opened(folder).catalogue) == len(toy_cards())
+
+
+def test_sixteen_threads_search_while_new_indexes_take_the_place_of_old(tmp_path: Path) -> None:
+    """Each answer is from one whole index: the cards, the vectors and the counts of one catalogue."""
+    folder = tmp_path / "index"
+    catalogues = [toy_catalogue(), toy_catalogue(edited_cards()), toy_catalogue(toy_cards()[:-1])]
+    queries = [NEW_WORD, OLD_WORD, ""]
+    whole = {}
+    for place, catalogue in enumerate(catalogues):
+        build_index(catalogue, tmp_path / f"alone-{place}", encoder=HashEncoder())
+        engine = opened(tmp_path / f"alone-{place}")
+        whole[catalogue.fingerprint] = {query: engine.search(query, k=50) for query in queries}
+    build_index(catalogues[0], folder, encoder=HashEncoder())
+    done = threading.Event()
+
+    def read(number: int) -> set[str]:
+        seen, kept = set(), opened(folder)
+        while not done.is_set():
+            for engine in (kept, opened(folder)):  # one opened long ago, one just now
+                for query in queries:
+                    result = engine.search(query, k=50)
+                    assert result == whole[result.provenance.fingerprint][query]
+                    seen.add(result.provenance.fingerprint)
+            time.sleep(0.02 * (1 + number % 4))
+        return seen
+
+    with ThreadPoolExecutor(16) as pool:
+        readers = [pool.submit(read, number) for number in range(16)]
+        try:
+            for catalogue in catalogues[1:]:
+                build_index(catalogue, folder, encoder=HashEncoder())
+                time.sleep(0.2)
+        finally:
+            done.set()
+        seen = set().union(*(reader.result() for reader in readers))
+    assert seen == set(whole)
