@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
+_ON_SUBJECT = 0.15  # 0 is a middling task, 1 the best match; below this a step would only pad the path
+_BESIDE = 0.1  # closeness to a matching task that makes a task part of the subject too
 _FIT = 0.5  # a topic's end must be at least half as near to it as the best task of the pool
 
 
@@ -48,18 +50,19 @@ class End:
             fine = np.ones(len(rows), dtype=bool)
         else:
             level, score = self.near.levels[rows], self.near.scores[rows]
-            fine = (level > 0) & (level == level.max(initial=0)) & (score >= _FIT * score.max(initial=0.0))
+            fine = (level > 0) & (score >= _FIT * score.max(initial=0.0))
         return np.asarray(fine & (levels == self.tier.level) if self.tier is not None else fine)
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Both ends, and the nodes between: task and tier of each, shape (nodes,)."""
+    """Both ends, and the nodes that may be taken: task and tier of each, shape (nodes,)."""
 
     start: End
     goal: End
     rows: Rows
     levels: Rows
+    on_subject: Mask
     notices: tuple[str, ...]
 
     @property
@@ -115,17 +118,31 @@ def plot_course(engine: Engine, material: Material, request: PathRequest) -> Cou
     rows, levels = _nodes(material, allowed, start_row, goal_row)
     for near, name in ((start, request.start), (goal, request.goal or request.skill)):
         if near is not None and not near.levels[rows].any():
+            nearest = material.catalogue.cards[int(rows[near.scores[rows].argmax()])].task_id
             raise LimitError(
-                f"no task of the pool that stands in a tier fits {name!r}: use other words or a wider pool"
+                f"no task of the pool that stands in a tier fits {name!r}; the nearest is {nearest}: "
+                "name it as the goal, use other words, or widen the pool"
             )
+    is_one_topic = (start is None) != (goal is None) and start_row is None and goal_row is None
+    subject = (start or goal) if is_one_topic else None
     either = start or goal or central_relevance(material, allowed)
     return Course(
         End(start or either, start_row, request.start_tier, start is None),
         End(goal or either, goal_row, request.goal_tier, goal is None),
         rows,
         levels,
+        _on_subject(material, subject, rows),
         _notices(material, start_row, goal_row),
     )
+
+
+def _on_subject(material: Material, near: Relevance | None, rows: Rows) -> Mask:
+    """Return which nodes have to do with a topic or skill: near to it, or close to a task that matches it."""
+    if near is None:
+        return np.ones(len(rows), dtype=bool)
+    matches = near.levels > 0
+    beside = material.near()[:, matches].max(axis=1, initial=-1.0) >= _BESIDE
+    return np.asarray(((near.scores >= _ON_SUBJECT) | beside)[rows])
 
 
 def _require_allowed(material: Material, allowed: Mask, start: int | None, goal: int | None) -> None:

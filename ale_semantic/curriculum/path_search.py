@@ -23,7 +23,8 @@ _SMALLEST = 1e-6  # csgraph takes a cost of zero for no edge
 # Beginnings of ways looked at before a search gives up. A way that few limits hinder is found after some tens; more are
 # looked at only where nearly every way breaks a limit on the way as a whole.
 _MOST_WAYS = 500  # by one search: below a tenth of a second
-_MOST_WAYS_IN_ALL = 4_000  # by all searches for one request, and again by those for its nearest offer
+_MOST_WAYS_IN_ALL = 2_500  # by all searches for one request
+MOST_WAYS_OF_OFFER = 250  # by all searches for one offer, of which there may be dozens
 
 
 @dataclass(frozen=True, slots=True)

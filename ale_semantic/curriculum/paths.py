@@ -14,7 +14,7 @@ from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.path_course import Course, Rows, plot_course
 from ale_semantic.curriculum.path_offers import refusal
 from ale_semantic.curriculum.path_request import PathRequest, PathResult
-from ale_semantic.curriculum.path_search import Budget, Graph, Way, WayRules, best_way
+from ale_semantic.curriculum.path_search import MOST_WAYS_OF_OFFER, Budget, Graph, Way, WayRules, best_way
 from ale_semantic.curriculum.path_steps import describe
 from ale_semantic.curriculum.records import LimitError
 from ale_semantic.curriculum.skills import require_skills
@@ -58,11 +58,10 @@ def path(engine: Engine, request: PathRequest) -> PathResult:
     found = _find(material, course, request, budget)
     if found is not None:
         return found
-    shared = Budget()
 
     def find(other: PathRequest) -> PathResult | None:
         try:
-            return _find(material, plot_course(engine, material, other), other, shared)
+            return _find(material, plot_course(engine, material, other), other, Budget(MOST_WAYS_OF_OFFER))
         except LimitError:
             return None
 
@@ -86,18 +85,20 @@ def _find(material: Material, course: Course, request: PathRequest, budget: Budg
 def _find_firm(
     material: Material, course: Course, request: PathRequest, firm: PathRequest, budget: Budget
 ) -> PathResult | None:
-    """Return the best path whose steps are all as close as `firm` asks."""
-    graphs = _walkable(material, course, firm)
-    for most_new in _new_skill_limits(material, request) if graphs else ():
-        rules = _rules(material, course, request, most_new)
-        found = [
-            (graph, best_way(graph, rests, rules, budget if most_new is not None else Budget()))
-            for graph, rests in graphs
-        ]
-        ways = [(graph, way) for graph, way in found if way is not None]
-        if ways:
-            graph, way = min(ways, key=lambda pair: _mean_cost(course, *pair))
-            return _result(material, course, firm, request, graph, way, most_new)
+    """Return the best path whose steps are all as close as `firm` asks.
+
+    Ways that come nearer to the goal with each step of a tier are looked at first: they can't go in circles, so the
+    search is short. Only where there is none, others are.
+    """
+    for onward in (True, False):
+        graphs = _walkable(material, course, firm, onward=onward)
+        for most_new in _new_skill_limits(material, request) if graphs else ():
+            rules = _rules(material, course, request, most_new)
+            found = [(graph, best_way(graph, rests, rules, budget)) for graph, rests in graphs]
+            ways = [(graph, way) for graph, way in found if way is not None]
+            if ways:
+                graph, way = min(ways, key=lambda pair: _mean_cost(course, *pair))
+                return _result(material, course, firm, request, graph, way, most_new)
     return None
 
 
@@ -123,19 +124,19 @@ def _rules(material: Material, course: Course, request: PathRequest, most_new: i
     return WayRules(twins, spared, skills, most_new)
 
 
-def _walkable(material: Material, course: Course, request: PathRequest) -> list[tuple[Graph, Numbers]]:
+def _walkable(material: Material, course: Course, request: PathRequest, *, onward: bool) -> list[tuple[Graph, Numbers]]:
     """Return the graph, and the least costs through it, for each length that any way has."""
     found = []
     for length in (request.length,) if request.length is not None else _LENGTHS:
-        graph = build_graph(material, course, request, length)
+        graph = build_graph(material, course, request, length, onward=onward)
         rests = graph.rests()
         if np.isfinite(graph.places[0] + rests[0]).any():
             found.append((graph, rests))
     return found
 
 
-def build_graph(material: Material, course: Course, request: PathRequest, length: int) -> Graph:
-    """Return what can be walked in so many steps."""
+def build_graph(material: Material, course: Course, request: PathRequest, length: int, *, onward: bool) -> Graph:
+    """Return what can be walked in so many steps; `onward` within a tier only nearer to the goal."""
     rows, levels = course.rows, course.levels
     near = material.near()[np.ix_(rows, rows)].astype(np.float64)
     aim = course.goal.near.scores[rows]
@@ -143,6 +144,9 @@ def build_graph(material: Material, course: Course, request: PathRequest, length
     least = request.min_step if request.min_step is not None else -np.inf
     fine = (near >= least) & (near <= request.max_step) & (rise >= 0) & (rise <= request.max_tier_jump)
     fine &= rows[None, :] != rows[:, None]
+    if onward:
+        order = np.lexsort((rows, aim)).argsort()
+        fine &= (rise > 0) | (order[None, :] > order[:, None])
     back = np.maximum(aim[:, None] - aim[None, :], 0.0) * (0.0 if course.is_about_nothing else BACK_COST)
     cost = STEP_COST * (1.0 - np.clip(near, -1, 1)) + LINK_COST * (1.0 - material.links()[np.ix_(rows, rows)]) + back
     return Graph(rows, levels, np.where(fine, cost, np.inf), _places(course, rows, levels, length))
@@ -161,6 +165,7 @@ def _places(course: Course, rows: Rows, levels: Rows, length: int) -> Numbers:
         aim = (1 - share) * course.start.near.scores[rows] + share * course.goal.near.scores[rows]
         ideal = lowest + share * (highest - lowest)
         places[place] = weight * (1.0 - aim) + TIER_COST * np.abs(levels - ideal)
+    places[:, ~course.on_subject] = np.inf
     places[0, ~starts] = np.inf
     places[-1, ~ends] = np.inf
     return places

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ale_semantic.curriculum.facility import facility_value, kernel, lazy_greedy, random_value, swap_improve
 
@@ -15,7 +16,7 @@ def anything(rows: Sequence[int], row: int) -> bool:
     return True
 
 
-def made_up(seed: int, cards: int = 12) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def made_up(seed: int, cards: int = 12) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     generator = np.random.default_rng(seed)
     points = generator.normal(size=(cards, 4))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
