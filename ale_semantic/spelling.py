@@ -49,7 +49,7 @@ class Speller:
             if word in STOP_WORDS:
                 continue
             nearest = self._nearest(word) if self._is_unknown(word) else []
-            unknown = unknown and not nearest and word.isascii() and not self.knows(word)
+            unknown = unknown and not nearest and word.isascii() and not any(map(self.knows, _simple_forms(word)))
             if nearest:
                 replaced[word] = nearest[0][0]
                 terms.extend((stem(found), nearest[0][1]) for found, _ in nearest)
