@@ -12,8 +12,8 @@ from typing import Any, ParamSpec
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.serialise import card_to_dict, facets_to_dict, result_to_dict
 
+from .context import Site
 from .exporting import download
-from .site import Site
 from .state import State
 
 MAX_HITS = 200  # an answer of some hundred kB; more pages are more calls

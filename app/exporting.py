@@ -10,7 +10,7 @@ from ale_semantic.errors import AleSemanticError, QueryError
 from ale_semantic.export import ExportFormat, Selected, Selection, export_bytes
 
 from .conditions import condition_of
-from .site import Site
+from .context import Site
 from .state import State
 
 _MEDIA_TYPES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,27 +19,32 @@ _SHOWN = 7  # values shown before "show all"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One value of a facet to tick; `extra` ones are shown on demand."""
+    """One value of a facet to tick."""
 
     value: str
     label: str
     count: int
     ticked: bool
-    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One facet."""
+    """One facet: the options in sight, and the rest, which the browser makes when they are asked for."""
 
     name: str
     label: str
     options: tuple[Option, ...]
+    rest: tuple[Option, ...]
     missing: Option | None
     is_open: bool
     searchable: bool
-    hidden: int
     ticked: int
+
+    @property
+    def rest_as_json(self) -> str:
+        """Return the options out of sight as JSON: value, label, count of each."""
+        rows = [(option.value, option.label, option.count) for option in self.rest]
+        return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +68,17 @@ def panel(facets: Iterable[Facet], state: State, counted: str) -> Panel:
 
 def _box(facet: Facet, state: State) -> Box:
     chosen = set(state.values(facet.field))
-    ordered = _ordered(facet.values, chosen)
+    ordered = _ordered((*facet.values, *_absent(facet, chosen)), chosen)
     options = tuple(
         Option(
             value=value.value,
             label=value_label(facet.field, value.value),
             count=value.count,
             ticked=_is_ticked(value, chosen),
-            extra=place >= _SHOWN and not _is_ticked(value, chosen),
         )
-        for place, value in enumerate(ordered)
+        for value in ordered
     )
+    shown = max(_SHOWN, sum(option.ticked for option in options))
     missing = None
     if facet.missing or facet.field in state.missing:
         missing = Option(facet.field, "not given", facet.missing, facet.field in state.missing)
@@ -80,13 +86,20 @@ def _box(facet: Facet, state: State) -> Box:
     return Box(
         name=facet.field,
         label=field_label(facet.field),
-        options=options,
+        options=options[:shown],
+        rest=options[shown:],
         missing=missing,
         is_open=facet.field in _OPEN or bool(ticked),
         searchable=len(options) >= _SEARCHED_FROM,
-        hidden=sum(option.extra for option in options),
         ticked=ticked,
     )
+
+
+def _absent(facet: Facet, chosen: set[str]) -> list[FacetValue]:
+    """Return the ticked values that no task has, such as a system of the vocabulary that the catalogue lacks."""
+    if any(value.selected for value in facet.values):
+        return []  # the others are spellings of values that are there
+    return [FacetValue(value, 0, True) for value in sorted(chosen - {value.value for value in facet.values})]
 
 
 def _is_ticked(value: FacetValue, chosen: set[str]) -> bool:

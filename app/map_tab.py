@@ -11,8 +11,8 @@ import numpy as np
 from ale_semantic.types import Band, SearchResult, TaskCard
 
 from .conditions import chips, condition_of
+from .context import Screen, Site
 from .labels import field_label, plural, value_label
-from .site import Screen, Site
 from .state import State
 from .view import render
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ale_semantic.types import Facet, OperatingSystem, TaskCard, Tier
 
 from .conditions import chips, condition_of
+from .context import Screen, Site
 from .labels import field_label, plural, value_label
-from .site import Screen, Site
 from .state import State, Tab
 from .view import render
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from . import endpoints
+from .context import Site
 from .exporting import download
 from .router import screen
-from .site import Site
 from .tabs import TABS
 from .view import render
 

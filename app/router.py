@@ -5,7 +5,7 @@ from __future__ import annotations
 from ale_semantic.errors import AleSemanticError
 
 from . import search_tab, task_view
-from .site import Screen, Site
+from .context import Screen, Site
 from .state import State
 from .tabs import TABS
 

@@ -6,21 +6,12 @@ from ale_semantic.errors import AleSemanticError, FilterError
 from ale_semantic.types import Band, Mode, SearchResult, Verdict
 
 from .conditions import Chip, chips, condition_of
+from .context import Screen, Site
 from .facet_panel import panel
 from .labels import plural
 from .results import banner, columns, page_of, pager, sorted_hits, status
-from .site import Screen, Site
 from .state import PAGE_SIZES, Sort, State
 from .view import render
-
-EXAMPLES = (
-    "segment a tumour on CT scans",
-    "reconcile invoices with bank statements",
-    "turn a drawing into a 3D model",
-    "clean up a messy spreadsheet",
-    "read a contract for risky clauses",
-    "simulate a circuit",
-)
 
 
 def answer(site: Site, state: State) -> SearchResult:
@@ -76,7 +67,7 @@ def view(site: Site, state: State) -> Screen:
         sorts=list(Sort),
         modes=list(Mode),
         sizes=PAGE_SIZES,
-        examples=EXAMPLES,
+        examples=site.examples(),
     )
     title = f"{state.query} – ALE Semantic" if state.query else "ALE Semantic"
     return Screen(html, title, status(result))

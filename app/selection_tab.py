@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 
 from ale_semantic.types import TaskCard
 
+from .context import Screen, Site
 from .labels import duration, field_label, machine, plural, value_label
-from .site import Screen, Site
 from .state import State
 from .view import render
 

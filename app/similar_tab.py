@@ -9,11 +9,11 @@ from ale_semantic.errors import AleSemanticError
 from ale_semantic.types import SearchResult, Verdict
 
 from .conditions import chips, condition_of
+from .context import Screen, Site
 from .facet_panel import panel
 from .labels import plural, value_label
 from .results import pager
 from .search_tab import fault_view, ways_out
-from .site import Screen, Site
 from .state import State
 from .view import render
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import map_tab, overview_tab, search_tab, selection_tab, similar_tab
-from .site import Screen, Site
+from .context import Screen, Site
 from .state import State, Tab
 
 

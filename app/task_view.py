@@ -9,12 +9,11 @@ from ale_semantic.errors import UnknownNameError
 from ale_semantic.filters import field
 from ale_semantic.types import Hit, TaskCard
 
+from .context import Screen, Site
 from .search_tab import fault_view
-from .site import Screen, Site
 from .state import State, Tab
 from .view import render
 
-TWIN_SCORE = 0.85  # cosine of two whole cards from which one looks like a variant of the other
 _NEIGHBOURS = 6
 _LADDER = 3
 _LOOKED_AT = 40  # neighbours among which harder and easier tasks are sought
@@ -24,10 +23,10 @@ _LOOKED_AT = 40  # neighbours among which harder and easier tasks are sought
 class Neighbours:
     """Tasks near one task, nearest first."""
 
-    twins: tuple[Hit, ...]
-    similar: tuple[Hit, ...]
-    easier: tuple[Hit, ...]
-    harder: tuple[Hit, ...]
+    twins: tuple[TaskCard, ...]
+    similar: tuple[TaskCard, ...]
+    easier: tuple[TaskCard, ...]
+    harder: tuple[TaskCard, ...]
 
 
 def view(site: Site, state: State) -> Screen:
@@ -62,25 +61,25 @@ def neighbours(site: Site, card: TaskCard) -> Neighbours:
     """Return the tasks near a task."""
     if len(site.engine.catalogue) < 2:
         return Neighbours((), (), (), ())
-    hits = site.engine.similar(card.task_id, k=_LOOKED_AT, facets=False).hits
-    twins = tuple(hit for hit in hits if hit.score >= TWIN_SCORE)
+    near = [hit.card for hit in site.engine.similar(card.task_id, k=_LOOKED_AT, facets=False).hits]
+    twins = site.twins(card.task_id)
     return Neighbours(
         twins=twins,
-        similar=tuple(hit for hit in hits if hit not in twins)[:_NEIGHBOURS],
-        easier=_on_other_level(hits, card, harder=False),
-        harder=_on_other_level(hits, card, harder=True),
+        similar=tuple(other for other in near if other not in twins)[:_NEIGHBOURS],
+        easier=_on_other_level(near, card, harder=False),
+        harder=_on_other_level(near, card, harder=True),
     )
 
 
-def _on_other_level(hits: Sequence[Hit], card: TaskCard, *, harder: bool) -> tuple[Hit, ...]:
+def _on_other_level(near: Sequence[TaskCard], card: TaskCard, *, harder: bool) -> tuple[TaskCard, ...]:
     """Return the nearest tasks that stand only in tiers above, or only in tiers below, the card's own."""
     if not card.tiers:
         return ()
     lowest, highest = card.tiers[0].level, card.tiers[-1].level
     found = [
-        hit
-        for hit in hits
-        if hit.card.tiers and (hit.card.tiers[0].level > highest if harder else hit.card.tiers[-1].level < lowest)
+        other
+        for other in near
+        if other.tiers and (other.tiers[0].level > highest if harder else other.tiers[-1].level < lowest)
     ]
     return tuple(found[:_LADDER])
 

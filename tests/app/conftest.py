@@ -8,7 +8,7 @@ import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
-from ale_semantic.app.site import Site
+from ale_semantic.app.context import Site
 
 HOSTILE = (
     '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'

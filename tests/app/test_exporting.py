@@ -8,10 +8,10 @@ import json
 
 import pytest
 
+from ale_semantic.app.context import Site
 from ale_semantic.app.endpoints import MAX_HITS, _without_paths, functions
 from ale_semantic.app.exporting import Download, download
 from ale_semantic.app.guard import is_closed
-from ale_semantic.app.site import Site
 from ale_semantic.errors import AleSemanticError, UnknownNameError
 
 ADDRESS = "q=lease&os=windows&sel=legal/patent_claims&sel=legal/lease_review&note=legal/lease_review:check+it"

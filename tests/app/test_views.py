@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 import pytest
 from markupsafe import Markup
 
+from ale_semantic.app.context import Site
 from ale_semantic.app.facet_panel import panel
 from ale_semantic.app.results import pager
 from ale_semantic.app.router import screen
 from ale_semantic.app.selection_tab import differences
-from ale_semantic.app.site import Site
 from ale_semantic.app.state import State
 from ale_semantic.app.view import SNIPPET, file_url, markdown, marked, snippet
 from ale_semantic.types import Band, InputFile, Verdict
@@ -185,6 +185,7 @@ def test_the_panel_keeps_ticked_values_in_sight_and_counts_of_other_values(site:
     counts = {option.value: option.count for option in box.options}
     assert counts["legal"] == 3  # its own selection doesn't narrow a facet
     assert [option.value for option in box.options if option.ticked] == ["science"]
+    counts |= {option.value: option.count for option in box.rest}
     assert sum(counts.values()) == len(site.engine.catalogue)
 
 
@@ -297,3 +298,10 @@ def test_bands_are_words_not_only_colours(site: Site) -> None:
     found = {word for word in words if word in html}
     assert found
     assert len(Band) == len(words)
+
+
+def test_a_ticked_value_that_no_task_has_stays_in_sight(site: Site) -> None:
+    state = State(chosen=(("os", "macos"),))
+    result = site.engine.search(where="os = macos")
+    box = next(box for box in panel(result.facets, state, "").main if box.name == "os")
+    assert [(option.value, option.count) for option in box.options if option.ticked] == [("macos", 0)]

@@ -16,10 +16,32 @@ function settleFacets() {
   for (const button of all("[data-filters]", main)) button.setAttribute("aria-expanded", filtersOpen);
 }
 
+/** Make the options that were left out of the page, which most searches never show. */
+function growBox(box) {
+  const button = one(":scope > fieldset > [data-all]", box);
+  if (!button || "grown" in button.dataset) return;
+  button.dataset.grown = "";
+  const make = (tag, properties, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
+  };
+  for (const [value, name, count] of JSON.parse(button.dataset.rest)) {
+    const input = make("input", { type: "checkbox", name: box.dataset.box, value });
+    Object.assign(input.dataset, { facet: "", key: `facet:${box.dataset.box}=${value}` });
+    const label = make("span", { className: "name", textContent: name });
+    const number = make("span", { className: "count" }, String(count), make("span", { className: "sr", textContent: " tasks" }));
+    const option = make("label", { className: count ? "option" : "option zero" }, input, label, number);
+    option.dataset.extra = "";
+    button.before(option);
+  }
+}
+
 /** Show the values that contain what is looked for; without that, the first ones, or all. */
 function arrangeBox(box) {
   const memory = memoryOf(box);
   const wanted = (memory.within ?? "").trim().toLowerCase();
+  if (wanted || memory.all) growBox(box);
   let visible = 0;
   for (const option of all(":scope > fieldset > .option", box)) {
     const fits = one(".name", option).textContent.toLowerCase().includes(wanted);

@@ -1,0 +1,125 @@
+"""What all tabs share: the engine, built once, and what is computed once from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ale_semantic.errors import UnknownNameError
+from ale_semantic.types import Verdict
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.atlas import Atlas
+    from ale_semantic.engine import Engine
+    from ale_semantic.types import TaskCard
+
+EXAMPLES = (
+    "segment a tumour on CT scans",
+    "reconcile invoices with bank statements",
+    "turn a drawing into a 3D model",
+    "clean up a messy spreadsheet",
+    "read a contract for risky clauses",
+    "simulate a circuit",
+    "count cells in microscope pictures",
+    "map land use from satellite images",
+    "find out why a test fails now and then",
+    "edit the sound of a film",
+    "design a survey and analyse its answers",
+    "plan deliveries for a fleet of trucks",
+)
+_SHOWN_EXAMPLES = 6
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a state looks like: the main part as HTML, the window's title, and one sentence for screen readers."""
+
+    html: str
+    title: str
+    status: str
+
+
+@dataclass(slots=True)
+class _Once(Generic[_Value]):
+    """A value made by the first who asks, while the others wait."""
+
+    make: Callable[[Engine], _Value]
+    lock: Lock = field(default_factory=Lock)
+    value: _Value | None = None
+
+    def get(self, engine: Engine) -> _Value:
+        with self.lock:
+            if self.value is None:
+                self.value = self.make(engine)
+            return self.value
+
+
+def _atlas(engine: Engine) -> Atlas:
+    """Return the index's own map, or draw one."""
+    from ale_semantic.embeddings.atlas import draw_atlas, mean_vectors
+
+    stored: Atlas | None = getattr(engine, "atlas", None)
+    if stored is not None:
+        return stored
+    space = engine.ranker.space
+    texts = [f"{card.title}. {card.subdomain or ''}" for card in engine.catalogue]
+    return draw_atlas(mean_vectors(space.backend.vectors, space.starts), texts)
+
+
+def _twins(engine: Engine) -> dict[str, tuple[str, ...]]:
+    """Return the near twins of each task that has any, by id."""
+    from ale_semantic.curriculum import duplicates
+
+    found: dict[str, list[str]] = {}
+    for pair in duplicates(engine).pairs:
+        found.setdefault(pair.first.task_id, []).append(pair.second.task_id)
+        found.setdefault(pair.second.task_id, []).append(pair.first.task_id)
+    return {task_id: tuple(others) for task_id, others in found.items()}
+
+
+def _examples(engine: Engine) -> tuple[str, ...]:
+    """Return the example queries that this catalogue answers well."""
+    good = (text for text in EXAMPLES if engine.search(text, k=1, facets=False).verdict is Verdict.STRONG)
+    return tuple(islice(good, _SHOWN_EXAMPLES))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One page for all its visitors; safe to share between threads."""
+
+    engine: Engine
+    _atlas: _Once[Atlas] = field(default_factory=lambda: _Once(_atlas))
+    _twins: _Once[dict[str, tuple[str, ...]]] = field(default_factory=lambda: _Once(_twins))
+    _examples: _Once[tuple[str, ...]] = field(default_factory=lambda: _Once(_examples))
+
+    def atlas(self) -> Atlas:
+        """Return the map's layout: the index's own, or one that is drawn now and kept."""
+        return self._atlas.get(self.engine)
+
+    def twins(self, task_id: str) -> tuple[TaskCard, ...]:
+        """Return the tasks that are almost the same as one, the most alike first."""
+        return tuple(map(self.engine.catalogue.get, self._twins.get(self.engine).get(task_id, ())))
+
+    def examples(self) -> tuple[str, ...]:
+        """Return example queries that have a clear answer here."""
+        return self._examples.get(self.engine)
+
+    def warm_up(self) -> None:
+        """Do in the background what the first visitor would wait for."""
+        Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+
+    def _warm_up(self) -> None:
+        self.examples()
+        self._twins.get(self.engine)
+        self.atlas()
+
+    def card(self, task_id: str) -> TaskCard | None:
+        """Return a task, None if the catalogue doesn't have it."""
+        try:
+            return self.engine.catalogue.get(task_id)
+        except UnknownNameError:
+            return None
