@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ale_semantic import __version__
 from ale_semantic.answers import Question, browse, respond
+from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.bundle import RELATED, open_generation
@@ -95,7 +96,7 @@ class Engine:
             fingerprint=origin["fingerprint"],
         )
         related = paths.root / RELATED
-        matrix = np.load(related, allow_pickle=False, mmap_mode="r") if related.is_file() else None
+        matrix = mapped(related) if related.is_file() else None
         skills = SkillTable.open(paths.root, cards, space)
         words = LexicalIndex.open(paths.lexical)
         many = open_multilingual(paths, manifest)

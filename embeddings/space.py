@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.arrays import mapped
 from ale_semantic.cards import card_from_raw
 from ale_semantic.catalogue import settled
 from ale_semantic.errors import BundleError, BundleMismatchError, CardError
@@ -114,7 +115,7 @@ class VectorSpace:
         identity = EncoderIdentity(**entry["encoder"])
         folder = paths.space(identity.key)
         try:
-            columns = np.load(folder / PASSAGES, allow_pickle=False, mmap_mode="r")
+            columns = mapped(folder / PASSAGES)
             late = LateIndex.open(folder / LATE)
         except (OSError, ValueError) as fault:
             raise BundleError(f"{folder}: can't be read: {fault}") from None

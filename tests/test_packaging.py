@@ -29,7 +29,7 @@ ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings"
 # those below. Patterns are relative to `ale_semantic`; the most specific one counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "types", "errors", "settings"),
-    ("fields", "machine", "vocabulary*", "cards", "texts"),
+    ("fields", "machine", "vocabulary*", "cards", "texts", "arrays"),
     ("sources*", "catalogue"),
     ("analysis", "filters*", "facet*", "lexical", "fusion", "languages", "glossary"),
     ("embeddings*", "skill*", "bands", "evidence"),

@@ -1,0 +1,75 @@
+"""Late interaction, against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ale_semantic.embeddings.encoder import TokenVectors
+from ale_semantic.embeddings.late import STEPS_DISCOUNT, CardTokens, LateIndex, TokenGroup
+
+X, Y = [1.0, 0.0], [0.0, 1.0]
+
+
+def tokens(ids: list[int], *vectors: list[float]) -> TokenVectors:
+    return TokenVectors(np.array(ids, dtype=np.int64), np.array(vectors, dtype=np.float32).reshape(len(ids), 2))
+
+
+def card(group: TokenGroup, ids: list[int], *vectors: list[float]) -> CardTokens:
+    own = tokens(ids, *vectors)
+    return CardTokens.pool([(group, own)], [own], 2)
+
+
+CARDS = [card(TokenGroup.HEAD, [1], X), card(TokenGroup.STEPS, [2], Y), card(TokenGroup.HEAD, [])]
+INDEX = LateIndex.build(CARDS, 2)
+
+
+def test_occurrences_of_one_token_are_averaged_in_each_group() -> None:
+    head, steps = tokens([7, 3, 7], X, X, Y), tokens([7], Y)
+    pooled = CardTokens.pool([(TokenGroup.HEAD, head), (TokenGroup.STEPS, steps)], [head, steps, tokens([9], X)], 2)
+    assert pooled.groups.tolist() == [0, 0, 1]
+    assert pooled.ids.tolist() == [3, 7, 7]
+    np.testing.assert_allclose(pooled.vectors, [X, [math.sqrt(0.5)] * 2, Y], atol=1e-6)
+    assert pooled.seen.tolist() == [3, 7, 9]
+
+
+def test_each_query_token_takes_its_nearest_weighted_by_rarity() -> None:
+    known, unseen = math.log(4 / 1.5), math.log(4 / 0.5)  # in one of three cards, and in none
+    found = INDEX.scores(tokens([1, 9], X, Y))
+    first = (known * 1 + unseen * 0) / (known + unseen)
+    second = (known * (0 - STEPS_DISCOUNT) + unseen * (1 - STEPS_DISCOUNT)) / (known + unseen)
+    np.testing.assert_allclose(found, [first, second, 0], atol=1e-6)  # the last card has no token
+
+
+def test_a_token_that_stands_in_all_cards_is_not_looked_up() -> None:
+    index = LateIndex.build([card(TokenGroup.HEAD, [1], X), card(TokenGroup.HEAD, [1, 2], X, Y)], 2)
+    assert index.scores(tokens([1], X)).any()  # log(3 / 2.5) is still above the least
+    many = LateIndex.build([card(TokenGroup.HEAD, [1], X) for _ in range(20)], 2)
+    assert not many.scores(tokens([1], X)).any()
+
+
+def test_nothing_to_compare_gives_zeros() -> None:
+    assert INDEX.scores(tokens([])).tolist() == [0, 0, 0]
+    assert LateIndex.build([card(TokenGroup.HEAD, [])], 2).scores(tokens([1], X)).tolist() == [0]
+
+
+def test_written_and_opened_it_scores_the_same(tmp_path: Path) -> None:
+    INDEX.write(tmp_path / "late", CARDS)
+    again = LateIndex.open(tmp_path / "late")
+    query = tokens([1, 2], X, Y)
+    assert np.array_equal(again.scores(query), INDEX.scores(query))
+    for stored, original in zip(again.pooled(tmp_path / "late"), CARDS, strict=True):
+        for name in ("ids", "groups", "vectors", "seen"):
+            assert np.array_equal(getattr(stored, name), getattr(original, name)), name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_projection_keeps_cosines_where_it_keeps_all_dimensions(seed: int) -> None:
+    rows = np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    own = TokenVectors(np.arange(6), rows)
+    index = LateIndex.build([CardTokens.pool([(TokenGroup.HEAD, own)], [own], 4)], 4)
+    np.testing.assert_allclose(index.vectors @ index.vectors.T, rows @ rows.T, atol=1e-5)
