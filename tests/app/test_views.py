@@ -305,3 +305,13 @@ def test_a_ticked_value_that_no_task_has_stays_in_sight(site: Site) -> None:
     result = site.engine.search(where="os = macos")
     box = next(box for box in panel(result.facets, state, "").main if box.name == "os")
     assert [(option.value, option.count) for option in box.options if option.ticked] == [("macos", 0)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["C++", "2d-drawings", "a'b", '"unclosed', "EPSG:2154", "OR", "*", "(", "🦜", "a\0b", "x" * 10_000, "年报", "   "],
+)
+def test_odd_queries_get_hits_or_one_clear_sentence(site: Site, query: str) -> None:
+    shown = screen(site, State(query=query).to_query())
+    assert 'class="hit"' in shown.html
+    assert "Not understood" not in shown.html
