@@ -52,7 +52,7 @@ def weights_without(component: Component, factor: float = 0.0) -> dict[Component
 
 def ablations() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield each part's name and how to take it out."""
-    for component in Component:
+    for component in Component:  # of skills, only the usual weight: what skill queries add is a line of its own
         yield f"- {component}", lambda component=component: constant("WEIGHTS", weights_without(component))
     yield "- skill queries weigh more", lambda: constant("SKILL_QUERY_WEIGHT", ranking.WEIGHTS[Component.SKILLS])
     yield "- spread over related cards", lambda: constant("SPREAD", 0.0)

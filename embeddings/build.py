@@ -60,7 +60,7 @@ class BuildReport:
 
 def build_index(
     catalogue: Catalogue,
-    folder: Path,
+    folder: str | Path,
     *,
     model: str = DEFAULT_MODEL,
     encoder: Encoder | None = None,
@@ -87,6 +87,7 @@ def build_index(
         MissingExtraError: if a model is asked for whose package isn't installed.
         BundleError: if another build holds the folder, or it can't be written.
     """
+    folder = Path(folder)
     started = time.monotonic()
     with new_generation(folder, wait=wait) as paths:
         earlier = earlier_index(folder)
