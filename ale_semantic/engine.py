@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +16,19 @@ from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.bundle import RELATED, open_generation
-from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
+from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
-from ale_semantic.embeddings.registry import find_model
-from ale_semantic.embeddings.space import VectorSpace, describe, read_cards, require_same
-from ale_semantic.errors import BundleError, BundleMismatchError, CardError, QueryError
+from ale_semantic.embeddings.space import VectorSpace, read_cards, require_same
+from ale_semantic.errors import BundleError, CardError, QueryError
 from ale_semantic.facets import FacetTable
-from ale_semantic.filters import Condition, parse
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.multilingual import LanguageRouter
 from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker, Ranking
+from ale_semantic.requests import Where, choice, clean_query, condition_of, require_model
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable
 from ale_semantic.sources import Origin
@@ -40,12 +38,8 @@ from ale_semantic.understanding.phrases import SoftwarePhrases
 from ale_semantic.understanding.reading import RELATION, Reading, read_query
 from ale_semantic.understanding.relations import Relation, tier_preference
 
-MAX_QUERY_CHARACTERS = 20_000  # a long pasted prompt fits; a whole book is a mistake
 MAX_K = 10_000
 DEFAULT_K = 10
-
-Where = str | Condition | None
-_Choice = TypeVar("_Choice", Mode, Band)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class Engine:
         if encoder is not None:
             require_same(encoder.identity, space.identity)
         if model is not None:
-            _require_model(model, space.identity)
+            require_model(model, space.identity)
         origin = manifest["catalogue"]
         try:
             cards = tuple(read_cards(paths.cards))
@@ -176,8 +170,8 @@ class Engine:
             QueryError: if the query, k, offset or mode can't be served.
             FilterError: if the filter can't be understood.
         """
-        text = _clean(query)
-        condition = _condition(where)
+        text = clean_query(query)
+        condition = condition_of(where)
         reading = Reading(text, condition)
         if understand and text and not self.names.named(text):
             reading = read_query(text, condition, self.software, ignore=ignore)
@@ -219,7 +213,7 @@ class Engine:
             UnknownNameError: if there is no task of that id.
             FilterError: if the filter can't be understood.
         """
-        text = _clean(text)
+        text = clean_query(text)
         if not likes and not text:
             raise QueryError("similar needs at least one task id or a text to be near to")
         both = sorted(set(likes) & set(unlike))
@@ -242,7 +236,7 @@ class Engine:
         Raises:
             FilterError: if the filter can't be understood.
         """
-        return self.facet_table.counts(condition=_condition(where), matching=None)
+        return self.facet_table.counts(condition=condition_of(where), matching=None)
 
     def _ranked(self, question: Question, reading: Reading) -> tuple[Question, Ranking]:
         """Rank a query, as a step from the task that it names if it names one."""
@@ -297,7 +291,7 @@ class Engine:
             raise QueryError(f"k must be between 1 and {MAX_K}, not {k}")
         if offset < 0:
             raise QueryError(f"offset must not be negative, but is {offset}")
-        condition = _condition(where)
+        condition = condition_of(where)
         return Question(
             query=query,
             where=str(condition) if condition is not None else "",
@@ -305,38 +299,7 @@ class Engine:
             mask=self.facet_table.mask(condition),
             k=k,
             offset=offset,
-            mode=_member(Mode, mode, "mode"),
-            min_band=_member(Band, min_band, "band") if min_band is not None else None,
+            mode=choice(Mode, mode, "mode"),
+            min_band=choice(Band, min_band, "band") if min_band is not None else None,
             count_facets=facets,
-        )
-
-
-def _clean(query: str) -> str:
-    """Return the query without control characters and outer blanks.
-
-    Raises:
-        QueryError: if it is too long.
-    """
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise QueryError(f"the query has {len(query)} characters; at most {MAX_QUERY_CHARACTERS} are taken")
-    return "".join(char if char.isprintable() else " " for char in query).strip()
-
-
-def _condition(where: Where) -> Condition | None:
-    return parse(where) if isinstance(where, str) else where
-
-
-def _member(kind: type[_Choice], value: _Choice | str, name: str) -> _Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        raise QueryError(f"unknown {name} {value!r}; valid are {', '.join(kind)}") from None
-
-
-def _require_model(model: str, identity: EncoderIdentity) -> None:
-    spec = find_model(model)
-    if spec.name != identity.name:
-        raise BundleMismatchError(
-            f"the index was built with {describe(identity)}, not with {spec.name!r}: "
-            f"leave out --model, or rebuild with: ale-semantic build --model {model}"
         )

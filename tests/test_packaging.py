@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ranking",
         "multilingual",
         "query_vectors",
+        "requests",
         "explain",
         "answers",
         "engine",
