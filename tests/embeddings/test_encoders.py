@@ -1,0 +1,157 @@
+"""A real, tiny sentence-transformers model: loaded, exported, compared, and refused where it isn't the same."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy import toy_cards, toy_catalogue
+
+from ale_semantic import Engine, build_index
+from ale_semantic.embeddings import export
+from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind
+from ale_semantic.embeddings.export import serving_encoder
+from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
+from ale_semantic.errors import BundleError, EncoderError
+
+# The exporter and the model library beneath warn of their own future.
+pytestmark = pytest.mark.filterwarnings("ignore")
+DIMENSION, LONGEST = 32, 24
+TEXTS = ["fit a comet's orbit", "lease", "", "word " * 60, "年报 ünïcode", "reconcile supplier invoices"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a BERT of two layers with random weights and a word-piece tokenizer of the toys' words."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    # Looked up, not imported: where these classes live differs between versions of the libraries.
+    modules: Any = import_module("sentence_transformers.models")
+    transformers: Any = import_module("transformers")
+    folder = tmp_path_factory.mktemp("model")
+    words = sorted({word for card in toy_cards() for word in f"{card.title} {card.summary}".lower().split()})
+    letters = [f"{mark}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz'.,-0123456789" for mark in ("", "##")]
+    vocabulary = folder / "vocab.txt"
+    pieces = dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *words])
+    vocabulary.write_text("\n".join(pieces), encoding="utf-8")
+    torch.manual_seed(7)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=DIMENSION,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=64,
+    )
+    transformers.BertModel(config).save_pretrained(folder / "bert")
+    transformers.BertTokenizerFast(str(vocabulary)).save_pretrained(folder / "bert")
+    body = modules.Transformer(str(folder / "bert"), max_seq_length=LONGEST)
+    SentenceTransformer(modules=[body, modules.Pooling(DIMENSION)], device="cpu").save(str(folder / "tiny"))
+    return folder / "tiny"
+
+
+@pytest.fixture(scope="module")
+def encoder(model: Path) -> SentenceTransformerEncoder:
+    return SentenceTransformerEncoder.load(str(model), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one cache for all tests here: an export takes seconds."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setattr(export, "cache_folder", lambda: cache)
+
+
+def test_vectors_are_unit_rows_and_the_same_alone_or_among_others(encoder: SentenceTransformerEncoder) -> None:
+    together = encoder.encode(TEXTS, TextKind.DOCUMENT)
+    assert (together.shape, together.dtype) == ((len(TEXTS), DIMENSION), np.float32)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    for row, text in enumerate(TEXTS):
+        np.testing.assert_allclose(encoder.encode([text], TextKind.DOCUMENT)[0], together[row], atol=1e-5)
+    assert encoder.encode([], TextKind.QUERY).shape == (0, DIMENSION)
+
+
+def test_the_identity_is_of_the_weights(encoder: SentenceTransformerEncoder) -> None:
+    identity = encoder.identity
+    assert (identity.name, identity.revision) == ("tiny", "local")
+    assert (identity.dimension, identity.max_tokens, len(identity.digest)) == (DIMENSION, LONGEST, 64)
+
+
+def test_spans_cut_nothing_off(encoder: SentenceTransformerEncoder) -> None:
+    text = "orbit " * 100
+    (spans,) = encoder.token_spans([text])
+    assert len(spans) >= 100
+    assert text[slice(*spans[-1])] in "orbit"
+
+
+def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransformerEncoder, model: Path) -> None:
+    exported, notices = serving_encoder(str(model), None, TEXTS, device="cpu")
+    assert isinstance(exported, OnnxEncoder)
+    assert (notices, exported.identity) == ((), encoder.identity)
+    vectors, tokens = encoder.encode_tokens(TEXTS, TextKind.QUERY)
+    copies, copied = exported.encode_tokens(TEXTS, TextKind.QUERY)
+    np.testing.assert_allclose(copies, vectors, atol=1e-5)
+    for one, other in zip(tokens, copied, strict=True):
+        assert np.array_equal(one.ids, other.ids)
+        np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-4)
+    assert exported.token_spans(TEXTS) == encoder.token_spans(TEXTS)
+    # The next build takes it from the cache, without loading torch's model.
+    again, _ = serving_encoder(str(model), None, TEXTS)
+    assert isinstance(again, OnnxEncoder)
+    assert again.folder == exported.folder
+
+
+def test_an_export_whose_vectors_differ_is_refused(
+    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ready, _ = serving_encoder(str(model), None, TEXTS, device="cpu")
+    assert isinstance(ready, OnnxEncoder)
+
+    def copied(encoder: SentenceTransformerEncoder, folder: Path) -> None:
+        shutil.copytree(ready.folder, folder)
+
+    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(export, "_export", copied)
+    monkeypatch.setattr(export, "TOLERANCE", -1.0)
+    served, (notice,) = serving_encoder(str(model), None, TEXTS, device="cpu")
+    assert isinstance(served, SentenceTransformerEncoder)
+    assert "the exported encoder's vectors differ by" in notice
+    assert "sentence-transformers will embed" in notice
+    assert not list((tmp_path / "encoders").iterdir())  # nothing of it is kept
+
+
+def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    report = build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
+    assert (report.exported, report.tokens_dropped, report.embedded) == (True, 0, len(toy_cards()))
+    engine = Engine.open(folder)
+    assert engine.search("fit a comet's orbit", mode="dense").hits[0].task_id == "science/orbit_fit"
+    assert isinstance(engine.ranker.space.load_encoder(), OnnxEncoder)
+    again = build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
+    assert again.embedded == 0
+
+
+def test_a_folder_that_is_no_model_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text("[{}]")
+    with pytest.raises(EncoderError, match="can't be loaded as a sentence-transformers model"):
+        SentenceTransformerEncoder.load(str(tmp_path))
+    with pytest.raises(EncoderError, match="no exported encoder"):
+        OnnxEncoder.open(tmp_path)
+
+
+def test_a_damaged_encoder_in_the_index_is_noticed(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(toy_cards()[:2]), folder, model=str(model), multilingual=False)
+    (weights,) = folder.rglob("model.onnx")
+    weights.write_bytes(weights.read_bytes()[:-9])
+    with pytest.raises(BundleError, match=r"model\.onnx: .* bytes, the manifest says"):
+        Engine.open(folder)
