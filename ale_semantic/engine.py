@@ -29,6 +29,7 @@ from ale_semantic.names import TaskNames
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.requests import Where, choice, clean_query, condition_of, require_model
+from ale_semantic.reranking import Reranker, reranked
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable
 from ale_semantic.sources import Origin
@@ -37,6 +38,7 @@ from ale_semantic.types import Band, Facet, Mode, Provenance, Recognised, Search
 from ale_semantic.understanding.phrases import SoftwarePhrases
 from ale_semantic.understanding.reading import RELATION, Reading, read_query
 from ale_semantic.understanding.relations import Relation, tier_preference
+from ale_semantic.variants import Variant, by_skills, variant_mask
 
 MAX_K = 10_000
 DEFAULT_K = 10
@@ -151,6 +153,7 @@ class Engine:
         facets: bool = True,
         understand: bool = True,
         ignore: Collection[str] = (),
+        rerank: Reranker | None = None,
     ) -> SearchResult:
         """Search tasks by meaning among those that pass a filter.
 
@@ -165,6 +168,7 @@ class Engine:
             understand: read phrases such as "on Windows" and "something easier before X" for more than words;
                 what was recognised stands in the result.
             ignore: keys of recognised parts to take for mere words.
+            rerank: a second stage that reads the best cards again, such as `CrossEncoderReranker.load(folder)`.
 
         Raises:
             QueryError: if the query, k, offset or mode can't be served.
@@ -183,6 +187,9 @@ class Engine:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
         question = self._in_its_language(question, text)
         question, ranking = self._ranked(question, reading)
+        if rerank is not None:
+            passages = self._best_passages(ranking)
+            ranking = reranked(rerank, reading.text, ranking, question.mask, self.catalogue.cards, passages)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
     def similar(
@@ -195,6 +202,7 @@ class Engine:
         offset: int = 0,
         min_band: Band | str | None = None,
         facets: bool = True,
+        variant: Variant | str | None = None,
     ) -> SearchResult:
         """Find tasks like given ones, or like a pasted text, and unlike others; the given ones are left out.
 
@@ -207,6 +215,7 @@ class Engine:
             offset: the number of hits before this page.
             min_band: leave out hits below this band.
             facets: also count the facets.
+            variant: what must differ from the given tasks: their domain, software or tier.
 
         Raises:
             QueryError: if there is nothing to be near to, or a task is on both sides.
@@ -228,7 +237,27 @@ class Engine:
         pasted = self._rank(text, Mode.HYBRID, question.language) if text else None
         ranking = self.ranker.rank_similar(near, far, pasted)
         question = question.without(near + far)
+        if variant is not None:
+            question, ranking = self._varied(question, ranking, near, choice(Variant, variant, "variant"))
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
+
+    def _varied(
+        self, question: Question, ranking: Ranking, near: Sequence[int], variant: Variant
+    ) -> tuple[Question, Ranking]:
+        """Keep the cards that differ from the given ones in the wanted way."""
+        if not near:
+            raise QueryError(f"variant {variant} needs a task to differ from")
+        unwanted = np.flatnonzero(~variant_mask(self.catalogue.cards, near, variant))
+        if variant is Variant.OTHER_DOMAIN and self.skills is not None:
+            ranking = by_skills(ranking, near, self.skills)
+        return question.without([*question.left_out, *unwanted.tolist()]), ranking
+
+    def _best_passages(self, ranking: Ranking) -> list[str]:
+        """Return the text of each card's best passage, blank where there is none."""
+        rows, space = ranking.best_passage, ranking.space or self.ranker.space
+        if rows is None:
+            return [""] * len(self.catalogue)
+        return [space.passages.passage(int(row), self.catalogue.cards).text for row in rows]
 
     def facets(self, *, where: Where = None) -> tuple[Facet, ...]:
         """Count every facet's values, each under the other facets' selections.

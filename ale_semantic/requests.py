@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TypeVar
 
 from ale_semantic.embeddings.encoder import EncoderIdentity
@@ -9,12 +10,11 @@ from ale_semantic.embeddings.registry import find_model
 from ale_semantic.embeddings.space import describe
 from ale_semantic.errors import BundleMismatchError, QueryError
 from ale_semantic.filters import Condition, parse
-from ale_semantic.types import Band, Mode
 
 MAX_QUERY_CHARACTERS = 20_000  # a long pasted prompt fits; a whole book is a mistake
 
 Where = str | Condition | None
-_Choice = TypeVar("_Choice", Mode, Band)
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def clean_query(query: str) -> str:

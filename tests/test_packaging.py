@@ -35,6 +35,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("embeddings*", "skill*", "bands", "evidence"),
     (
         "names",
+        "reranking",
+        "variants",
         "spelling",
         "understanding*",
         "ranking",

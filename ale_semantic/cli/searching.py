@@ -36,6 +36,9 @@ def search(
     offset: OffsetOption = 0,
     mode: ModeOption = Mode.HYBRID,
     min_band: BandOption = None,
+    rerank: Annotated[
+        str | None, typer.Option(help="Read the best again with this cross-encoder: a local folder or a Hub name.")
+    ] = None,
     index: IndexOption = None,
     model: ModelOption = None,
     as_json: JsonOption = False,
@@ -51,9 +54,15 @@ def search(
         ale-semantic search "kubernetes" --mode lexical --json | jq '.hits[].task_id'
     """
     engine = open_engine(index, model=model)
-    _print_result(
-        engine.search(query, where=where, k=k, offset=offset, mode=mode, min_band=min_band, facets=as_json), as_json
+    second = None
+    if rerank is not None:
+        from ale_semantic.embeddings.reranker import CrossEncoderReranker
+
+        second = CrossEncoderReranker.load(rerank)
+    result = engine.search(
+        query, where=where, k=k, offset=offset, mode=mode, min_band=min_band, facets=as_json, rerank=second
     )
+    _print_result(result, as_json)
 
 
 def similar(
@@ -62,6 +71,9 @@ def similar(
     text: Annotated[
         str, typer.Option("--text", help="A task description to be near to; '-' reads it from stdin.")
     ] = "",
+    variant: Annotated[
+        str | None, typer.Option(help="What must differ: other-domain, other-software, easier or harder.")
+    ] = None,
     where: WhereOption = "",
     k: KOption = 10,
     offset: OffsetOption = 0,
@@ -90,6 +102,7 @@ def similar(
         offset=offset,
         min_band=min_band,
         facets=as_json,
+        variant=variant,
     )
     _print_result(result, as_json)
 
