@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from page_steps import Open, ready
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
@@ -24,6 +30,11 @@ PROMPT = f"""# Prompt {HOSTILE}
 |---|
 | {HOSTILE} |
 """
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
 HOSTILE_ID = "legal/hostile"
 FILLERS = 24  # enough for three pages
 
@@ -65,7 +76,51 @@ def site(page_engine: Engine) -> Site:
     return Site(page_engine)
 
 
-@pytest.fixture(scope="session")
-def assets() -> Path:
-    """Return the folder of the page's assets."""
-    return Path(__file__).resolve().parents[2] / "app" / "assets"
+@pytest.fixture(scope="package")
+def address(page_engine: Engine) -> Iterator[str]:
+    """Serve the page and return its address."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Gradio's imports
+        from ale_semantic.app.serving import start
+
+        page, address = start(page_engine, host="127.0.0.1", port=0)
+    yield address.rstrip("/")
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Return a headless Chromium: Debian's, else Playwright's own; skip without one, but fail in CI."""
+    # Not for the whole session: while it runs, no other test in this thread could run an event loop.
+    with sync_playwright() as driver:
+        try:
+            started = driver.chromium.launch(executable_path=CHROMIUM if CHROMIUM.is_file() else None, args=ARGUMENTS)
+        except Error as fault:
+            if os.environ.get("CI"):
+                raise
+            reason = fault.message.splitlines()[0]
+            pytest.skip(f"no Chromium: apt install chromium, or playwright install chromium ({reason})")
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """Open an address in a browser context of its own; at the end, no page may have had an error."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def open_in_new_browser(query: str = "", **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda fault: faults.append(str(fault)))
+        page.goto(f"{address}/{query}")
+        ready(page)
+        return page
+
+    yield open_in_new_browser
+    for context in contexts:
+        context.close()
+    assert faults == []

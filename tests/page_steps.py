@@ -1,0 +1,60 @@
+"""What a visitor of the page does, for the browser tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page
+
+Open = Callable[..., Page]
+# One address of each view.
+VIEWS = [
+    "",
+    "?q=lease&os=windows",
+    "?q=lease&view=table",
+    "?task=legal/lease_review&q=lease",
+    "?tab=similar&like=legal/lease_review",
+    "?tab=map&q=lease",
+    "?tab=overview",
+    "?tab=selection&sel=legal/lease_review&sel=legal/patent_claims",
+    "?domian=legal",
+]
+
+
+def ready(page: Page) -> None:
+    """Wait until the page shows what its address says."""
+    page.wait_for_selector("#ale-main[aria-busy=false]", state="attached")
+
+
+def state(page: Page) -> dict[str, list[str]]:
+    """Return the parameters of the address."""
+    return parse_qs(urlsplit(page.url).query)
+
+
+def hits(page: Page) -> list[str]:
+    """Return the ids of the hits that are shown, in their order."""
+    found: list[str] = page.eval_on_selector_all(".hits .hit", "nodes => nodes.map(node => node.dataset.task)")
+    return found
+
+
+def search(page: Page, text: str) -> None:
+    """Type a query and press Enter."""
+    page.get_by_label("Search tasks by meaning").fill(text)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("q", [""])[0] == text)
+    ready(page)
+
+
+def tick(page: Page, facet: str, label: str) -> None:
+    """Tick a value of a facet."""
+    page.locator(f'[data-box="{facet}"] .option', has_text=label).first.click()
+    page.wait_for_url(re.compile(re.escape(facet) + "="))
+    ready(page)
+
+
+def count(page: Page, facet: str, label: str) -> int:
+    """Return the number beside a value of a facet."""
+    box = page.locator(f'[data-box="{facet}"] .option', has=page.get_by_text(label, exact=True))
+    return int(re.sub(r"\D", "", box.locator(".count").inner_text()))
