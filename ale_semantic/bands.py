@@ -27,7 +27,8 @@ from ale_semantic.types import Band
 # words that the glossary has in English, in `coverage`.
 SIMILAR, MULTILINGUAL = "similar", "multilingual"
 _EXACT_LOGIT = 2.2  # a probability of 0.9: the best card holds every word of the query, and one of them is rare
-_MOST_LOGIT = 3.0  # 0.95: surer than that the model can't be, and the cards behind the best must be told apart
+# 0.95: surer than that a query's model can't be, and the cards behind the best must be told apart.
+MOST_LOGIT = 3.0
 _UNKNOWN_LOGIT = -10.0  # no word of the query is known to the catalogue or the model
 
 
@@ -88,7 +89,7 @@ class Scale:
     """The fitted model of one mode, and the scores from which a hit is weak or strong.
 
     `evidence` weighs the four features of `Evidence`, `intercept` goes with them: together they give the query's
-    logit. `behind` is what a card loses for each unit that its fused score lies behind the best card's.
+    logit, at most `most`. `behind` is what a card loses for each unit that its fused score lies behind the best's.
     """
 
     evidence: tuple[float, ...]
@@ -96,6 +97,7 @@ class Scale:
     behind: float
     weak: float
     strong: float
+    most: float = MOST_LOGIT
 
     def query_logit(self, evidence: Evidence) -> float:
         """Return the logit of the probability that the catalogue answers a query."""
@@ -103,7 +105,7 @@ class Scale:
             return _UNKNOWN_LOGIT
         logit = float(np.dot(self.evidence, evidence.features())) + self.intercept
         logit = max(logit, _EXACT_LOGIT) if evidence.exact else logit
-        return min(logit, _MOST_LOGIT)
+        return min(logit, self.most)
 
     def scores(self, fused: Scores, evidence: Evidence) -> Scores:
         """Return how likely each card answers, in (0, 1), in the order of the fused scores.

@@ -34,6 +34,7 @@ BANDS = Path(__file__).parent.parent / "ale_semantic" / "data" / "bands.json"
 _WRONGLY_NONE = 0.04  # share of answerable queries that may be told "nothing fits"; the aim is at most 0.05
 _STRONG = 0.75
 _SIMILAR_WEAK, _SIMILAR_STRONG = 0.1, 0.5
+_NO_LIMIT = 30.0  # relatedness is absolute: how far others lie behind the nearest says nothing
 _USEFUL, _RELATED = 2, 1
 _SEEDS, _FOLDS = 10, 5
 # Which of best, late, overview, coverage a scale has evidence of.
@@ -140,7 +141,7 @@ def similar_scale(engine: Engine, judged: Sequence[JudgedQuery]) -> Scale:
         useful.append(grades[others] >= _USEFUL)
     model = LogisticRegression(C=10.0).fit(np.concatenate(fused)[:, None], np.concatenate(useful))
     slope = float(model.coef_[0][0])
-    return Scale((slope, 0.0, 0.0, 0.0), float(model.intercept_[0]), slope, _SIMILAR_WEAK, _SIMILAR_STRONG)
+    return Scale((slope, 0.0, 0.0, 0.0), float(model.intercept_[0]), slope, _SIMILAR_WEAK, _SIMILAR_STRONG, _NO_LIMIT)
 
 
 def main() -> None:
