@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
 
-_SMALLEST = 5  # below this t-SNE means nothing: the cards stand on a circle
+_SMALLEST = 5  # below this, or with equal cards only, t-SNE means nothing: the cards stand on a circle
 _PERPLEXITY = 30.0  # t-SNE's usual one, less for few cards
 _CLUSTERS = (2, 16)
 _NAME_WORDS = 3
@@ -45,7 +45,7 @@ def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str]) -> Atlas:
     """
     if len(vectors) != len(texts):
         raise ValueError(f"{len(vectors)} vectors, but {len(texts)} texts")
-    if len(vectors) < _SMALLEST:
+    if len(vectors) < _SMALLEST or not np.ptp(vectors, axis=0).any():
         return Atlas(_circle(len(vectors)), np.zeros(len(vectors), dtype=np.int32), ("all",) if texts else ())
     from threadpoolctl import threadpool_limits
 
@@ -107,7 +107,10 @@ def _names(clusters: NDArray[np.int32], texts: Sequence[str]) -> tuple[str, ...]
     roots = weights.get_feature_names_out()
     table = weights.transform(counts).toarray()
     best = np.argsort(-table, axis=1, kind="stable")[:, :_NAME_WORDS]
-    return tuple(", ".join(spelt[roots[column]].most_common(1)[0][0] for column in row) for row in best)
+    return tuple(
+        ", ".join(spelt[roots[column]].most_common(1)[0][0] for column in columns if weight[column] > 0)
+        for columns, weight in zip(best, table, strict=True)
+    )
 
 
 def _elements(counter: Counter[str]) -> Iterable[str]:
