@@ -15,6 +15,7 @@ from ale_semantic.answers import Question, browse, respond
 from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
+from ale_semantic.embeddings.atlas import Atlas
 from ale_semantic.embeddings.bundle import RELATED, open_generation
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
@@ -58,6 +59,7 @@ class Engine:
     router: LanguageRouter
     provenance: Provenance
     skills: SkillTable | None = None
+    atlas: Atlas | None = None
 
     @classmethod
     def open(
@@ -97,7 +99,7 @@ class Engine:
         words = LexicalIndex.open(paths.lexical)
         many = open_multilingual(paths, manifest)
         background = Background.from_json(manifest["spaces"][0]["background"])
-        return cls.of(
+        engine = cls.of(
             catalogue,
             space,
             words,
@@ -107,6 +109,7 @@ class Engine:
             multilingual=many,
             background=background,
         )
+        return replace(engine, atlas=Atlas.open(paths.root))
 
     @classmethod
     def of(

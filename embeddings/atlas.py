@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
+from ale_semantic.errors import BundleError
 
 _SMALLEST = 5  # below this, or with equal cards only, t-SNE means nothing: the cards stand on a circle
 _PERPLEXITY = 30.0  # t-SNE's usual one, less for few cards
 _CLUSTERS = (2, 16)
 _NAME_WORDS = 3
 _SEED = 0
+_PLACES, _NAMES = "atlas.npz", "atlas.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,27 @@ class Atlas:
     points: NDArray[np.float32]
     clusters: NDArray[np.int32]
     names: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: Path) -> Atlas | None:
+        """Read the atlas that `write` wrote into a folder; None if there is none.
+
+        Raises:
+            BundleError: if it can't be read.
+        """
+        if not (folder / _NAMES).is_file():
+            return None
+        try:
+            names = tuple(json.loads((folder / _NAMES).read_text(encoding="utf-8")))
+            with np.load(folder / _PLACES, allow_pickle=False) as arrays:
+                return cls(arrays["points"], arrays["clusters"], names)
+        except (OSError, ValueError, KeyError, TypeError) as fault:
+            raise BundleError(f"{folder / _PLACES}: the map can't be read: {fault}") from None
+
+    def write(self, folder: Path) -> None:
+        """Write the atlas into a folder."""
+        np.savez(folder / _PLACES, points=self.points, clusters=self.clusters)
+        (folder / _NAMES).write_text(json.dumps(self.names, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str]) -> Atlas:

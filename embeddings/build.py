@@ -19,6 +19,7 @@ from ale_semantic.settings import DEFAULT_MODEL
 from ale_semantic.skills import assign_skills
 from ale_semantic.types import TaskCard
 
+from .atlas import draw_atlas, mean_vectors
 from .backend import FaissBackend
 from .bundle import RELATED, BundlePaths, current_root, library_versions, new_generation, seal
 from .embedding import (
@@ -157,6 +158,8 @@ def _write(
     paths.ledger.write_text(json.dumps([asdict(entry) for entry in ledger]) + "\n", encoding="utf-8")
     LexicalIndex.build(catalogue.cards).write(paths.lexical)
     if len(catalogue) <= MOST_CARDS:
+        about = [f"{card.title}. {card.subdomain or ''}" for card in catalogue]
+        draw_atlas(mean_vectors(space.backend.vectors, space.starts), about).write(paths.root)
         np.save(paths.root / RELATED, card_relatedness(catalogue.cards, space), allow_pickle=False)
     manifest = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

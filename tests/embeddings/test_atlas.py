@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from ale_semantic.embeddings.atlas import draw_atlas, mean_vectors
+from ale_semantic.embeddings.atlas import Atlas, draw_atlas, mean_vectors
 
 
 def _two_groups(each: int = 20) -> tuple[np.ndarray, list[str]]:
@@ -65,3 +67,14 @@ def test_a_cards_vector_is_the_unit_mean_of_its_passages() -> None:
     vectors = np.array([[1, 0], [0, 1], [0, 1]], dtype=np.float32)
     means = mean_vectors(vectors, np.array([0, 2, 3]))
     assert means == pytest.approx(np.array([[0.5**0.5, 0.5**0.5], [0, 1]]))
+
+
+def test_an_atlas_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    drawn = draw_atlas(np.eye(3, dtype=np.float32), ["one", "two", "three"])
+    assert Atlas.open(tmp_path) is None
+    drawn.write(tmp_path)
+    read = Atlas.open(tmp_path)
+    assert read is not None
+    assert read.names == drawn.names
+    np.testing.assert_array_equal(read.points, drawn.points)
+    np.testing.assert_array_equal(read.clusters, drawn.clusters)
