@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.arrays import archive
 from ale_semantic.embeddings.encoder import Encoder, Vectors
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import AleSemanticError, BundleError
@@ -105,9 +106,9 @@ class SkillTable:
         try:
             stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
             skills = skills_from(stored["skills"], str(folder / _DEFINITIONS))
-            with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-                scores, vectors = arrays["scores"], arrays["vectors"]
-                phrasings, affinity = arrays["phrasings"], arrays["affinity"]
+            arrays = archive(folder / _ARRAYS)
+            scores, vectors = arrays["scores"], arrays["vectors"]
+            phrasings, affinity = arrays["phrasings"], arrays["affinity"]
             threshold, gate = float(stored["threshold"]), stored["gate"]
         except (OSError, ValueError, KeyError, TypeError, AleSemanticError) as fault:
             raise BundleError(f"{folder / _DEFINITIONS}: the skills can't be read: {fault}") from None
@@ -287,8 +288,7 @@ def _known_phrasings(folder: Path, skills: Sequence[Skill], space: VectorSpace) 
         stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
         if (stored["digest"], stored["encoder"]) != (definitions_digest(skills), space.identity.digest):
             return None
-        with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-            phrasings: Vectors = arrays["phrasings"]
+        phrasings: Vectors = archive(folder / _ARRAYS)["phrasings"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     expected = (sum(len(skill.texts) for skill in skills), space.identity.dimension)

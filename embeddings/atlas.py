@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
+from ale_semantic.arrays import archive
 from ale_semantic.errors import BundleError
 
 _SMALLEST = 5  # below this, or with equal cards only, t-SNE means nothing: the cards stand on a circle
@@ -47,8 +48,8 @@ class Atlas:
             return None
         try:
             names = tuple(json.loads((folder / _NAMES).read_text(encoding="utf-8")))
-            with np.load(folder / _PLACES, allow_pickle=False) as arrays:
-                return cls(arrays["points"], arrays["clusters"], names)
+            arrays = archive(folder / _PLACES)
+            return cls(arrays["points"], arrays["clusters"], names)
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise BundleError(f"{folder / _PLACES}: the map can't be read: {fault}") from None
 

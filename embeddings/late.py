@@ -116,9 +116,7 @@ class LateIndex:
 
     def pooled(self, folder: Path) -> list[CardTokens]:
         """Return the tokens of each card as `write` stored them, in half precision."""
-        vectors, seen, seen_starts = (
-            np.load(folder / name, allow_pickle=False) for name in (_POOLED, _SEEN, _SEEN_STARTS)
-        )
+        vectors, seen, seen_starts = (mapped(folder / name) for name in (_POOLED, _SEEN, _SEEN_STARTS))
         groups = np.where(self.discount > 0, int(TokenGroup.STEPS), int(TokenGroup.HEAD)).astype(np.int64)
         cards = []
         for card in range(len(self.starts) - 1):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ale_semantic.arrays import mapped
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.texts import field_text, sentences
 from ale_semantic.types import Field, TaskCard
@@ -148,7 +149,7 @@ def open_multilingual(paths: BundlePaths, manifest: dict[str, Any]) -> Multiling
     for entry in manifest["spaces"]:
         if entry.get(_ROLE) == _MULTILINGUAL:
             space = VectorSpace.open(paths, entry)
-            background = np.load(paths.space(space.identity.key) / BACKGROUND, allow_pickle=False)
+            background = mapped(paths.space(space.identity.key) / BACKGROUND)
             return MultilingualSpace(space, background)
     return None
 
