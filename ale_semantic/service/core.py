@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeVar
 
+from fastapi import Request  # FastAPI reads the annotation below when the routes are made
+
+from .answer_cache import Answer, AnswerCache
 from .config import ServiceConfig
 from .holder import EngineHolder, OpenIndex
 from .pool import WorkPool
 from .telemetry import Telemetry
-
-if TYPE_CHECKING:
-    from fastapi import Request
 
 _Answer = TypeVar("_Answer")
 
@@ -25,13 +25,15 @@ class Service:
     holder: EngineHolder
     pool: WorkPool
     telemetry: Telemetry
+    answers: AnswerCache = field(default_factory=AnswerCache)
 
-    async def ask(self, stage: str, question: Callable[[OpenIndex], _Answer]) -> _Answer:
+    async def ask(self, stage: str, question: Callable[[OpenIndex], _Answer], *, bulk: bool = False) -> _Answer:
         """Answer a question on a worker thread, off the event loop, from the index that is open when it begins.
 
         Args:
             stage: what the time is booked under in the metrics.
             question: called once with the open index; everything it answers comes from that one index.
+            bulk: it may take seconds, as a batch of embeddings does: at most half of the threads are given to such.
 
         Raises:
             QueueFullError: if too many questions wait already.
@@ -42,7 +44,27 @@ class Service:
             with self.holder.lease() as index, self.telemetry.stage(stage):
                 return question(index)
 
-        return await self.pool.run(answer)
+        return await self.pool.run(answer, bulk=bulk)
+
+    async def answer(
+        self, stage: str, asked: str, question: Callable[[OpenIndex], bytes], *, bulk: bool = False
+    ) -> Answer:
+        """Answer as `ask` does, once for all who ask the same of the same index.
+
+        Args:
+            stage: what the time is booked under in the metrics.
+            asked: all that the answer depends on besides the index, such as the path and the query string.
+            question: called with the open index, returns the body of the answer.
+            bulk: as of `ask`.
+
+        Raises:
+            QueueFullError, DeadlineError: as `ask` does.
+        """
+
+        async def make() -> Answer:
+            return await self.ask(stage, lambda index: Answer(question(index), index.etag), bulk=bulk)
+
+        return await self.answers.get(self.holder.current.etag, asked, make)
 
 
 def service_of(request: Request) -> Service:
