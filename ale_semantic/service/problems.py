@@ -39,10 +39,11 @@ class ServiceError(AleSemanticError):
     status: ClassVar[int] = 400
     slug: ClassVar[str] = "bad-request"
 
-    def __init__(self, detail: str, *, param: str | None = None) -> None:
-        """Say what is wrong and how to mend it, and in which parameter."""
+    def __init__(self, detail: str, *, param: str | None = None, nearest: tuple[str, ...] = ()) -> None:
+        """Say what is wrong and how to mend it, in which parameter, and which valid names are near."""
         super().__init__(detail)
         self.param = param
+        self.nearest = nearest
 
 
 class ParameterError(ServiceError):
@@ -170,10 +171,11 @@ class Problem:
         }
 
     def response(self, scope: MutableMapping[str, Any]) -> Response:
-        """Return the HTTP answer to the request of an ASGI scope."""
+        """Return the HTTP answer to the request of an ASGI scope, and note there what was refused, for the log."""
         from pydantic_core import to_json
         from starlette.responses import Response
 
+        scope.setdefault("state", {})["problem"] = self.slug
         path = str(scope.get("path", ""))
         media_type = "application/json" if path.startswith(OPENAI_PREFIX) else PROBLEM_MEDIA_TYPE
         content = to_json(self.body(path=path, request_id=request_id_of(scope)))
@@ -225,8 +227,9 @@ def _own(fault: ServiceError) -> Problem:
         headers["retry-after"] = str(max(1, math.ceil(fault.retry_after)))
     if isinstance(fault, UnauthorisedError):
         headers["www-authenticate"] = "Bearer"
-    title = (type(fault).__doc__ or "").splitlines()[0].rstrip(".")
-    return Problem(fault.status, fault.slug, title, _shortened(str(fault)), param=fault.param, headers=headers)
+    title = fault.slug.replace("-", " ").capitalize()
+    detail = _shortened(str(fault))
+    return Problem(fault.status, fault.slug, title, detail, fault.param, fault.nearest, headers=headers)
 
 
 def _told(status: int, slug: str, title: str, fault: AleSemanticError) -> Problem:

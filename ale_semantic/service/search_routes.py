@@ -1,0 +1,96 @@
+"""Routes that rank and count: search, similar, facets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from . import answering
+from .core import Service, service_of
+from .models import FacetsAnswer, SearchAnswer
+from .parameters import FacetsParameters, SearchParameters, SimilarParameters
+from .replies import refuse_repeats, reply
+from .responses import CACHED, PAGED, QUESTION, described
+
+router = APIRouter(prefix="/api/v1", tags=["search"], dependencies=[Depends(refuse_repeats)])
+Serving = Annotated[Service, Depends(service_of)]
+
+
+@router.get(
+    "/search",
+    operation_id="search",
+    summary="Find tasks by meaning",
+    response_model=SearchAnswer,
+    responses=described("search", CACHED, PAGED, QUESTION),
+)
+async def search(request: Request, service: Serving, asked: Annotated[SearchParameters, Query()]) -> Response:
+    """Rank the tasks that pass a filter by how likely they answer a query in everyday words.
+
+    The ranking cuts nothing off: `total` counts all tasks that pass the filter, unless `min_band` asks for good
+    hits alone. `verdict` says what the whole answer amounts to.
+    """
+    return await reply(request, service, "search", lambda index: answering.search(index, asked, service.config))
+
+
+@router.post(
+    "/search",
+    operation_id="search_by_post",
+    summary="Find tasks by meaning (long queries)",
+    response_model=SearchAnswer,
+    responses=described("search", PAGED, QUESTION),
+)
+async def search_by_post(request: Request, service: Serving, asked: SearchParameters) -> Response:
+    """Do the same as the GET, with the parameters in a JSON body."""
+    return await reply(request, service, "search", lambda index: answering.search(index, asked, service.config))
+
+
+@router.get(
+    "/similar",
+    operation_id="similar",
+    summary="Find tasks like given ones",
+    response_model=SearchAnswer,
+    responses=described("similar", CACHED, PAGED, QUESTION, tasks=True),
+)
+async def similar(request: Request, service: Serving, asked: Annotated[SimilarParameters, Query()]) -> Response:
+    """Rank tasks by how near they are to given tasks or to a pasted text, and how far from others.
+
+    At least one of `like` and `text` is needed; the given tasks are left out.
+    """
+    return await reply(request, service, "similar", lambda index: answering.similar(index, asked, service.config))
+
+
+@router.post(
+    "/similar",
+    operation_id="similar_by_post",
+    summary="Find tasks like given ones (long texts)",
+    response_model=SearchAnswer,
+    responses=described("similar", PAGED, QUESTION, tasks=True),
+)
+async def similar_by_post(request: Request, service: Serving, asked: SimilarParameters) -> Response:
+    """Do the same as the GET, with the parameters in a JSON body."""
+    return await reply(request, service, "similar", lambda index: answering.similar(index, asked, service.config))
+
+
+@router.get(
+    "/facets",
+    operation_id="facets",
+    summary="Count the values of the fields",
+    response_model=FacetsAnswer,
+    responses=described("facets", CACHED, QUESTION),
+)
+async def facets(request: Request, service: Serving, asked: Annotated[FacetsParameters, Query()]) -> Response:
+    """Count every value of the fields, each under the other fields' selections, zeros included."""
+    return await reply(request, service, "facets", lambda index: answering.facets(index, asked, service.config))
+
+
+@router.post(
+    "/facets",
+    operation_id="facets_by_post",
+    summary="Count the values of the fields (long queries)",
+    response_model=FacetsAnswer,
+    responses=described("facets", QUESTION),
+)
+async def facets_by_post(request: Request, service: Serving, asked: FacetsParameters) -> Response:
+    """Do the same as the GET, with the parameters in a JSON body."""
+    return await reply(request, service, "facets", lambda index: answering.facets(index, asked, service.config))
