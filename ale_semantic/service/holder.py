@@ -44,8 +44,16 @@ class OpenIndex:
     weights: str
 
     @classmethod
-    def open(cls, folder: Path, *, vector_cache: int, earlier: OpenIndex | None = None) -> OpenIndex:
-        """Open the current generation; the encoder of an earlier one is taken over if it is the same.
+    def open(
+        cls, folder: Path, *, vector_cache: int, telemetry: Telemetry | None = None, earlier: OpenIndex | None = None
+    ) -> OpenIndex:
+        """Open the current generation.
+
+        Args:
+            folder: the index folder.
+            vector_cache: how many query vectors are kept.
+            telemetry: told of the use of the encoder.
+            earlier: an index whose encoder is taken over if it is the same.
 
         Raises:
             BundleError: if there is no index or it is damaged.
@@ -62,7 +70,7 @@ class OpenIndex:
             try:
                 engine = Engine.open(folder, encoder=encoder)
                 if _generation(engine) == paths.root.name:
-                    return cls._warm(engine, encoder, vector_cache=vector_cache, weights=weights)
+                    return cls.of(engine, encoder, vector_cache=vector_cache, telemetry=telemetry, weights=weights)
             except BaseException:
                 if not same:
                     encoder.close()
@@ -72,8 +80,25 @@ class OpenIndex:
         raise BundleError(f"{folder}: the index is replaced faster than it can be opened; wait for its builds to end")
 
     @classmethod
-    def _warm(cls, engine: Engine, encoder: BatchingEncoder, *, vector_cache: int, weights: str) -> OpenIndex:
-        vectors = ServedVectors(engine.ranker.space, encoder, kept=vector_cache)
+    def of(
+        cls,
+        engine: Engine,
+        encoder: BatchingEncoder,
+        *,
+        vector_cache: int,
+        telemetry: Telemetry | None = None,
+        weights: str = "",
+    ) -> OpenIndex:
+        """Serve an engine that is open already, and ask it once so that all it needs is loaded.
+
+        Args:
+            engine: the engine, opened with the encoder.
+            encoder: the encoder that all readers share.
+            vector_cache: how many query vectors are kept.
+            telemetry: told of the use of the encoder.
+            weights: the digest of the exported encoder; blank where there is none.
+        """
+        vectors = ServedVectors(engine.ranker.space, encoder, kept=vector_cache, telemetry=telemetry)
         engine = replace(engine, vectors=vectors, speller=Speller(engine.ranker.lexical, vectors))
         engine.search(_WARM_UP, k=1)
         generation = _generation(engine)
@@ -116,7 +141,7 @@ class EngineHolder:
         Raises:
             AleSemanticError: if it can't be opened.
         """
-        index = OpenIndex.open(folder, vector_cache=config.vector_cache)
+        index = OpenIndex.open(folder, vector_cache=config.vector_cache, telemetry=telemetry)
         holder = cls(folder, config, telemetry, index)
         holder._told(index)
         return holder
@@ -176,11 +201,11 @@ class EngineHolder:
                 self._telemetry.reload("unchanged")
                 return False
             try:
-                index = OpenIndex.open(self.folder, vector_cache=self._config.vector_cache, earlier=self.current)
+                index = self._opened()
             except Exception as fault:
                 self._refused = root.name if root is not None else ""
                 self._problem = str(fault) if isinstance(fault, AleSemanticError) else type(fault).__name__
-                self._telemetry.reload("failed")
+                self._telemetry.reload("failed", problem=self._problem)
                 raise
             self._swap(index)
             self._refused = self._problem = ""
@@ -211,6 +236,14 @@ class EngineHolder:
         if not busy:
             self._release(held)
 
+    def _opened(self) -> OpenIndex:
+        return OpenIndex.open(
+            self.folder,
+            vector_cache=self._config.vector_cache,
+            telemetry=self._telemetry,
+            earlier=self.current,
+        )
+
     def _swap(self, index: OpenIndex) -> None:
         with self._lock:
             old, self._held = self._held, _Held(index)
@@ -236,9 +269,10 @@ class EngineHolder:
                 continue
             try:
                 self.reload()
-            except Exception as fault:  # the old index serves on, and the watch goes on
-                known = isinstance(fault, AleSemanticError)
-                _log.error("the new index can't be opened, the old one serves on: %s", fault, exc_info=not known)
+            except AleSemanticError:
+                continue  # `reload` has told it
+            except Exception:  # a bug: the old index serves on, and the watch goes on
+                _log.exception("the new index can't be opened")
 
     def _told(self, index: OpenIndex) -> None:
         identity = index.encoder.identity
@@ -249,7 +283,6 @@ class EngineHolder:
             revision=identity.revision,
             dimension=identity.dimension,
         )
-        _log.info("index %s is open: %d tasks, model %s", index.generation, len(index.engine.catalogue), identity.name)
 
 
 def _generation(engine: Engine) -> str:

@@ -10,9 +10,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .problems import DeadlineError, NotReadyError, QueueFullError
+
+if TYPE_CHECKING:
+    from .telemetry import Telemetry
 
 _Answer = TypeVar("_Answer")
 _deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
@@ -47,6 +50,7 @@ class _Task:
     context: contextvars.Context
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
+    begun: float
     end: float
     bulk: bool
 
@@ -69,14 +73,16 @@ class WorkPool:
     waits behind it for long.
     """
 
-    def __init__(self, *, threads: int, queue: int, deadline: float) -> None:
+    def __init__(self, *, threads: int, queue: int, deadline: float, telemetry: Telemetry | None = None) -> None:
         """Start the threads.
 
         Args:
             threads: how many questions are answered at once.
             queue: how many may wait beside them.
             deadline: the longest a question may take, waiting included, in seconds.
+            telemetry: told how long each question waited, and how many wait and run.
         """
+        self._telemetry = telemetry
         self.threads = threads
         self.queue = queue
         self.deadline = deadline
@@ -100,8 +106,9 @@ class WorkPool:
             NotReadyError: if the pool is closing.
         """
         loop = asyncio.get_running_loop()
-        end = time.monotonic() + self.deadline
-        task = _Task(function, contextvars.copy_context(), loop, loop.create_future(), end, bulk)
+        now = time.monotonic()
+        context = contextvars.copy_context()
+        task = _Task(function, context, loop, loop.create_future(), now, now + self.deadline, bulk)
         self._put(task)
         try:
             async with asyncio.timeout(self.deadline) as limit:
@@ -187,13 +194,20 @@ class WorkPool:
                 self._changed.wait()
             return None
 
+    def _begin(self, task: _Task, now: float) -> None:
+        """Prepare the context that the function runs in."""
+        _deadline.set(task.end)
+        if self._telemetry is not None:
+            self._telemetry.add("queue", now - task.begun)
+            self._telemetry.queue(waiting=len(self._waiting), running=self._counts.running)
+
     def _work(self) -> None:
         while (task := self._next()) is not None:
             begun = time.monotonic()
             answer, fault = None, None
             try:
                 if task.end > begun:
-                    task.context.run(_deadline.set, task.end)
+                    task.context.run(self._begin, task, begun)
                     answer = task.context.run(task.function)
             except BaseException as raised:  # handed to the caller, whatever it is
                 fault = raised
@@ -206,6 +220,8 @@ class WorkPool:
                 if not task.bulk:
                     now.mean_seconds += _SMOOTHING * (time.monotonic() - begun - now.mean_seconds)
                 self._changed.notify_all()
+            if self._telemetry is not None:
+                self._telemetry.queue(waiting=len(self._waiting), running=now.running)
             del task, answer, fault  # an idle thread keeps nothing of an index alive
 
 

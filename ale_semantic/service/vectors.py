@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from ale_semantic.embeddings.encoder import Encoder, TextKind
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.query_vectors import QueryVector, QueryVectors
+
+if TYPE_CHECKING:
+    from .telemetry import Telemetry
 
 _USUAL_WORDS = 16  # of a query; a pasted page has hundreds, and each has a vector
 
@@ -16,9 +21,10 @@ _USUAL_WORDS = 16  # of a query; a pasted page has hundreds, and each has a vect
 class ServedVectors(QueryVectors):
     """A least-recently-used cache that is bounded in bytes and counts its hits."""
 
-    def __init__(self, space: VectorSpace, encoder: Encoder, *, kept: int) -> None:
+    def __init__(self, space: VectorSpace, encoder: Encoder, *, kept: int, telemetry: Telemetry | None = None) -> None:
         """Keep the vectors of about `kept` queries."""
         super().__init__(space, encoder)
+        self._telemetry = telemetry
         self._served = encoder
         self._room = kept * (_USUAL_WORDS + 1) * space.identity.dimension * 4
         self._bytes = 0
@@ -37,8 +43,11 @@ class ServedVectors(QueryVectors):
             self._hits += len(found)
             self._misses += len(wanted) - len(found)
         new = [text for text in wanted if text not in found]
+        if self._telemetry is not None:
+            self._telemetry.cache("query_vectors", hits=len(found), misses=len(new))
         if new:
-            vectors, tokens = self._served.encode_tokens(new, TextKind.QUERY)
+            with self._telemetry.stage("encode") if self._telemetry is not None else nullcontext():
+                vectors, tokens = self._served.encode_tokens(new, TextKind.QUERY)
             # Copies: a row of a batch would keep the whole batch.
             made = {text: QueryVector(vectors[row].copy(), tokens[row]) for row, text in enumerate(new)}
             found |= made
