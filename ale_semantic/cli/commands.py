@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ale_semantic import __version__
-from ale_semantic.cli import catalogues, curriculum, evaluating, searching, serving
+from ale_semantic.cli import catalogues, curriculum, evaluating, mcp, searching, serving
 
 app = typer.Typer(
     name="ale-semantic",
@@ -46,6 +46,7 @@ for _command in (
     catalogues.vocabulary,
     catalogues.info,
     serving.app,
+    mcp.mcp,
 ):
     app.command()(_command)
 app.command(name="eval")(evaluating.evaluate)
