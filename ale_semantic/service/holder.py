@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ class OpenIndex:
     encoder: BatchingEncoder
     vectors: ServedVectors
     weights: str
+    opened: float  # Unix seconds
 
     @classmethod
     def open(
@@ -104,7 +106,7 @@ class OpenIndex:
         generation = _generation(engine)
         content = f"{generation} {engine.catalogue.fingerprint} {__version__}"
         etag = hashlib.sha256(content.encode()).hexdigest()[:32]
-        return cls(engine, generation, etag, encoder, vectors, weights)
+        return cls(engine, generation, etag, encoder, vectors, weights, time.time())
 
 
 @dataclass(eq=False, slots=True)
