@@ -5,7 +5,7 @@ The shapes are those of docs/json.md, but an input file's `path` is called `file
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -13,6 +13,7 @@ from ale_semantic.errors import AleSemanticError
 from ale_semantic.serialise import card_to_dict, facets_to_dict, result_to_dict
 
 from .context import Site
+from .desk import Desk
 from .exporting import download
 from .state import State
 
@@ -20,12 +21,12 @@ MAX_HITS = 200  # an answer of some hundred kB; more pages are more calls
 _Parameters = ParamSpec("_Parameters")
 
 
-def add(site: Site) -> None:
-    """Add the endpoints to the Gradio app that is being built; any number of calls are served at once."""
+def add(desk: Desk) -> None:
+    """Add the endpoints to the Gradio app that is being built; the desk says how many calls are served at once."""
     from gradio.events import api
 
-    for name, function in functions(site).items():
-        api(_told(function), api_name=name, concurrency_limit=None)
+    for name, function in functions(desk.site).items():
+        api(_told(desk, name, function), api_name=name, concurrency_limit=None)
 
 
 def functions(site: Site) -> dict[str, Callable[..., dict[str, Any]]]:
@@ -83,14 +84,18 @@ def _without_paths(value: Any) -> Any:
     return [_without_paths(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _told(function: Callable[_Parameters, dict[str, Any]]) -> Callable[_Parameters, dict[str, Any]]:
+def _told(
+    desk: Desk, name: str, function: Callable[_Parameters, dict[str, Any]]
+) -> Callable[_Parameters, Awaitable[dict[str, Any]]]:
     """Wrap a function so that the caller reads its own fault's message, and of a bug only that it is one."""
     import gradio
 
     @wraps(function)
-    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> dict[str, Any]:
+    async def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = _without_paths(function(*args, **kwargs))
+            answer: dict[str, Any] = await desk.answer(
+                lambda site: _without_paths(functions(site)[name](*args, **kwargs))
+            )
             return answer
         except AleSemanticError as fault:
             raise gradio.Error(str(fault), print_exception=False) from None

@@ -7,10 +7,15 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ale_semantic.errors import AleSemanticError
+
 from . import endpoints
 from .context import Site
-from .exporting import download
+from .desk import Desk, ask_in_threads
+from .exporting import Download, download
 from .router import screen
+from .search_tab import fault_view
+from .state import State
 from .tabs import TABS
 from .view import render
 
@@ -25,29 +30,44 @@ _SCRIPTS = ("dom", "basket", "navigate", "facets", "map", "main")  # in this ord
 
 def build_page(engine: Engine) -> Blocks:
     """Return the page over an engine, ready to be launched."""
+    return page_of(Desk(ask_in_threads(engine), engine))
+
+
+def page_of(desk: Desk) -> Blocks:
+    """Return the page whose questions a desk answers."""
     from gradio.blocks import Blocks
     from gradio.components import HTML
 
-    site = Site(engine)
+    async def ale_screen(address: str) -> dict[str, Any]:
+        try:
+            return await desk.answer(lambda site: {**asdict(screen(site, address)), **_origin(site)})
+        except AleSemanticError as fault:  # nobody was free to answer
+            return {**asdict(fault_view(State.from_query(address), fault)), **_origin(desk.site)}
 
-    def ale_screen(address: str) -> dict[str, str]:
-        return asdict(screen(site, address))
-
-    def ale_export(request: dict[str, str]) -> dict[str, str]:
-        return asdict(download(site, request["address"], request["form"], request["scope"]))
+    async def ale_export(request: dict[str, str]) -> dict[str, str]:
+        try:
+            file = await desk.answer(lambda site: download(site, request["address"], request["form"], request["scope"]))
+        except AleSemanticError as fault:
+            file = Download("", "", "", str(fault))
+        return asdict(file)
 
     page = Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
     with page:
         HTML(
-            html_template=render("shell.html", tabs=TABS, provenance=engine.provenance),
+            html_template=render("shell.html", tabs=TABS, provenance=desk.site.engine.provenance),
             js_on_load=script(),
             server_functions=[ale_screen, ale_export],
             elem_id="ale",
             apply_default_css=False,
         )
-        endpoints.add(site)
-    site.warm_up()
+        endpoints.add(desk)
     return page
+
+
+def _origin(site: Site) -> dict[str, Any]:
+    """Return what the page says of its origin, which changes when a newer index is opened under it."""
+    made_by = site.engine.provenance
+    return {"foot": render("foot.html", provenance=made_by), "demo": made_by.demo}
 
 
 @cache

@@ -40,6 +40,8 @@ async function show({ focus = null, scroll = null } = {}) {
   const key = focus ?? keyOfFocus();
   closeMap();
   main.innerHTML = screen.html;
+  one("[data-foot]").innerHTML = screen.foot; // another index may have been opened since
+  one("[data-demo]").hidden = !screen.demo;
   document.title = screen.title;
   shown = address;
   settle();

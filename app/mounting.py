@@ -1,0 +1,35 @@
+"""The page inside another server: an ASGI application with a lifespan of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .desk import Ask, Desk
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from ale_semantic.engine import Engine
+
+
+def mounted_page(ask: Ask, engine: Engine) -> Starlette:
+    """Return the page as an application to mount at `/`; the server it is mounted in runs its lifespan.
+
+    Args:
+        ask: how its work is done.
+        engine: the engine that is open now.
+    """
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # Gradio reads it when it is imported
+    import gradio
+    from starlette.applications import Starlette
+
+    from .page import launch_options, page_of
+
+    options = launch_options()
+    del options["quiet"]  # of a server of its own
+    page = page_of(Desk(ask, engine))
+    page.state_session_capacity = options.pop("state_session_capacity")  # which `launch` would set
+    app = Starlette()
+    gradio.mount_gradio_app(app, page, path="/", **options)
+    return app
