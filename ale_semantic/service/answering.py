@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from ale_semantic.errors import UnknownNameError
@@ -199,10 +199,9 @@ def _paged(
     columns: Collection[str],
     counted: Collection[str],
 ) -> Json:
-    answer = result_to_dict(result)
+    answer = result_to_dict(replace(result, facets=_chosen(result.facets, counted)))
     for hit in answer["hits"]:
         hit["card"] = _cut(hit["card"], columns)
-    answer["facets"] = facets_to_dict(_chosen(result.facets, counted))
     return {**answer, "next": _next(result, index, question, offset), **_origin(index)}
 
 
@@ -236,8 +235,8 @@ def _counted(names: Sequence[str], index: OpenIndex, *, param: str = "facets") -
     return names
 
 
-def _chosen(counts: Sequence[Facet], names: Collection[str]) -> list[Facet]:
-    return [facet for facet in counts if facet.field in names]
+def _chosen(counts: Sequence[Facet], names: Collection[str]) -> tuple[Facet, ...]:
+    return tuple(facet for facet in counts if facet.field in names)
 
 
 def _check_names(kind: str, names: Sequence[str], known: Sequence[str], *, param: str) -> None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount, Route
 
 from ale_semantic import __version__
 from ale_semantic.errors import AleSemanticError
 
 from . import search_routes, task_routes
 from .core import Service
+from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
 from .validation import validation_problem
 
 if TYPE_CHECKING:
     from fastapi.routing import APIRoute
+    from starlette.types import Scope
 
+    from ale_semantic.engine import Engine
+
+_Value = TypeVar("_Value")
 TITLE = "ALE Semantic"
 _SUMMARY = "Semantic search over agent-benchmark task cards"
 _TAGS = [
@@ -29,6 +35,9 @@ _TAGS = [
     {"name": "tasks", "description": "The cards themselves."},
     {"name": "catalogue", "description": "What there is to search, and which build of it is served."},
 ]
+# What stands below these is never the page's: a wrong address there is told as a problem.
+_OWN_PATHS: tuple[str, ...] = ("/api", "/v1", "/mcp", "/docs", "/redoc", "/openapi.json", "/static-offline-docs")
+_OWN_PATHS += ("/healthz", "/readyz", "/metrics")
 
 
 def create_app(service: Service) -> FastAPI:
@@ -44,15 +53,52 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(search_routes.router)
     app.include_router(task_routes.router)
+    if service.config.mcp:
+        app.state.mcp = mcp_application(service)
+        app.router.routes.append(Route("/mcp", endpoint=app.state.mcp.app, include_in_schema=False))
+    if service.config.ui:
+        _mount_page(app, service)
     app.add_exception_handler(AleSemanticError, _on_fault)
     app.add_exception_handler(HTTPException, _on_http_fault)
     app.add_exception_handler(RequestValidationError, _on_bad_request)
     return app
 
 
+def _mount_page(app: FastAPI, service: Service) -> None:
+    """Let the page answer every path that is nobody else's; its work waits in the same queue as the API's."""
+    from ale_semantic.app.mounting import mounted_page
+
+    async def ask(question: Callable[[Engine], _Value], /) -> _Value:
+        return await service.ask("page", lambda index: question(index.engine))
+
+    app.state.page = mounted_page(ask, service.holder.current.engine)
+    app.router.routes.append(_Rest("/", app.state.page, name="page"))
+
+
+class _Rest(Mount):
+    """What is mounted at the root and leaves the service's own paths alone."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path = str(scope.get("path", ""))
+        if any(path == own or path.startswith(f"{own}/") for own in _OWN_PATHS):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Run what runs beside the routes; at the end let what was begun be answered, then close the index."""
+    service: Service = app.state.service
     async with AsyncExitStack() as running:
+        running.callback(service.telemetry.close)
+        running.callback(service.holder.close)
+        running.push_async_callback(service.pool.close, service.config.shutdown_seconds)
+        if service.config.mcp:
+            await running.enter_async_context(app.state.mcp.lifespan())
+        if service.config.ui:
+            page = app.state.page
+            await running.enter_async_context(page.router.lifespan_context(page))
+        service.holder.watch()
         yield
 
 

@@ -22,21 +22,25 @@ JSON_MEDIA_TYPE = "application/json"
 
 
 async def reply(
-    request: Request, service: Service, stage: str, question: Callable[[OpenIndex], dict[str, Any]]
+    request: Request, service: Service, stage: str, asked: str, question: Callable[[OpenIndex], dict[str, Any]]
 ) -> Response:
-    """Answer a request from the open index; a GET that knows the answer already gets 304 and costs nothing."""
+    """Answer a request from the open index; a GET that knows the answer already gets 304 and costs nothing.
+
+    Args:
+        request: the request.
+        service: the service.
+        stage: what the time is booked under.
+        asked: all that the answer depends on besides the index.
+        question: called with the open index, returns the answer as JSON values.
+    """
     is_get = request.method == "GET"
     if is_get:
         etag = etag_of(service.holder.current.etag)
         if is_known(request.headers.get("if-none-match"), etag):
             return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
-
-    def answer(index: OpenIndex) -> tuple[bytes, str]:
-        return to_json(question(index)), etag_of(index.etag)
-
-    body, etag = await service.ask(stage, answer)
-    headers = {"etag": etag, "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
-    return Response(body, headers=headers, media_type=JSON_MEDIA_TYPE)
+    answer = await service.answer(stage, f"{stage} {asked}", lambda index: to_json(question(index)))
+    headers = {"etag": etag_of(answer.etag), "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
+    return Response(answer.body, headers=headers, media_type=JSON_MEDIA_TYPE)
 
 
 def refuse_repeats(request: Request) -> None:

@@ -30,7 +30,13 @@ async def search(request: Request, service: Serving, asked: Annotated[SearchPara
     The ranking cuts nothing off: `total` counts all tasks that pass the filter, unless `min_band` asks for good
     hits alone. `verdict` says what the whole answer amounts to.
     """
-    return await reply(request, service, "search", lambda index: answering.search(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "search",
+        asked.model_dump_json(),
+        lambda index: answering.search(index, asked, service.config),
+    )
 
 
 @router.post(
@@ -42,7 +48,13 @@ async def search(request: Request, service: Serving, asked: Annotated[SearchPara
 )
 async def search_by_post(request: Request, service: Serving, asked: SearchParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(request, service, "search", lambda index: answering.search(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "search",
+        asked.model_dump_json(),
+        lambda index: answering.search(index, asked, service.config),
+    )
 
 
 @router.get(
@@ -57,7 +69,13 @@ async def similar(request: Request, service: Serving, asked: Annotated[SimilarPa
 
     At least one of `like` and `text` is needed; the given tasks are left out.
     """
-    return await reply(request, service, "similar", lambda index: answering.similar(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "similar",
+        asked.model_dump_json(),
+        lambda index: answering.similar(index, asked, service.config),
+    )
 
 
 @router.post(
@@ -69,7 +87,13 @@ async def similar(request: Request, service: Serving, asked: Annotated[SimilarPa
 )
 async def similar_by_post(request: Request, service: Serving, asked: SimilarParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(request, service, "similar", lambda index: answering.similar(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "similar",
+        asked.model_dump_json(),
+        lambda index: answering.similar(index, asked, service.config),
+    )
 
 
 @router.get(
@@ -81,7 +105,13 @@ async def similar_by_post(request: Request, service: Serving, asked: SimilarPara
 )
 async def facets(request: Request, service: Serving, asked: Annotated[FacetsParameters, Query()]) -> Response:
     """Count every value of the fields, each under the other fields' selections, zeros included."""
-    return await reply(request, service, "facets", lambda index: answering.facets(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "facets",
+        asked.model_dump_json(),
+        lambda index: answering.facets(index, asked, service.config),
+    )
 
 
 @router.post(
@@ -93,4 +123,10 @@ async def facets(request: Request, service: Serving, asked: Annotated[FacetsPara
 )
 async def facets_by_post(request: Request, service: Serving, asked: FacetsParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(request, service, "facets", lambda index: answering.facets(index, asked, service.config))
+    return await reply(
+        request,
+        service,
+        "facets",
+        asked.model_dump_json(),
+        lambda index: answering.facets(index, asked, service.config),
+    )

@@ -29,7 +29,9 @@ Serving = Annotated[Service, Depends(service_of)]
 )
 async def tasks(request: Request, service: Serving, asked: Annotated[TasksParameters, Query()]) -> Response:
     """List the cards that pass a filter in the order of their ids."""
-    return await reply(request, service, "tasks", lambda index: answering.tasks(index, asked, service.config))
+    return await reply(
+        request, service, "tasks", asked.model_dump_json(), lambda index: answering.tasks(index, asked, service.config)
+    )
 
 
 @router.post(
@@ -42,7 +44,9 @@ async def tasks(request: Request, service: Serving, asked: Annotated[TasksParame
 )
 async def tasks_by_post(request: Request, service: Serving, asked: TasksParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(request, service, "tasks", lambda index: answering.tasks(index, asked, service.config))
+    return await reply(
+        request, service, "tasks", asked.model_dump_json(), lambda index: answering.tasks(index, asked, service.config)
+    )
 
 
 @router.post(
@@ -55,7 +59,7 @@ async def tasks_by_post(request: Request, service: Serving, asked: TasksParamete
 )
 async def tasks_batch(request: Request, service: Serving, asked: BatchParameters) -> Response:
     """Return the cards in the order of the ids; an unknown id fails by itself, with its place in the request."""
-    return await reply(request, service, "tasks", lambda index: answering.batch(index, asked))
+    return await reply(request, service, "batch", asked.model_dump_json(), lambda index: answering.batch(index, asked))
 
 
 @router.get(
@@ -73,7 +77,13 @@ async def task(
     asked: Annotated[TaskParameters, Query()],
 ) -> Response:
     """Return a whole card, or the columns of it that are asked for."""
-    return await reply(request, service, "task", lambda index: answering.task(index, task_id, asked))
+    return await reply(
+        request,
+        service,
+        "task",
+        f"{task_id} {asked.model_dump_json()}",
+        lambda index: answering.task(index, task_id, asked),
+    )
 
 
 @router.get(
@@ -86,7 +96,9 @@ async def task(
 )
 async def catalogue(request: Request, service: Serving, asked: Annotated[NoParameters, Query()]) -> Response:
     """Return the fields of the filter with all their values, what may be asked of them, limits and provenance."""
-    return await reply(request, service, "catalogue", lambda index: answering.catalogue(index, service.config))
+    return await reply(
+        request, service, "catalogue", asked.model_dump_json(), lambda index: answering.catalogue(index, service.config)
+    )
 
 
 @router.post(

@@ -1,0 +1,184 @@
+"""Serving: one process, or several that share one port and one memory-mapped index."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ale_semantic.embeddings.bundle import open_generation
+from ale_semantic.settings import Settings
+
+from .config import ServiceConfig, ServiceConfigError
+from .core import Service
+from .holder import EngineHolder
+from .logs import logging_config
+from .pool import WorkPool
+from .telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from uvicorn import Config
+
+_BACKLOG = 512  # connections that wait to be accepted
+_KEEP_ALIVE = 30  # seconds that an idle connection stays
+_HUNG = 30  # seconds without a sign of life after which a worker is replaced
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where the workers' counts meet
+# Matrix products of one search are small: threads of their own would only get into the other searches' way.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def index_folder(config: ServiceConfig) -> Path:
+    """Return the folder of the index that is served."""
+    return config.index if config.index is not None else Settings.from_environment().index
+
+
+def open_service(config: ServiceConfig) -> Service:
+    """Open the index and start the worker threads.
+
+    Raises:
+        AleSemanticError: if the index can't be opened.
+    """
+    telemetry = Telemetry(config)
+    holder = EngineHolder.open(index_folder(config), config, telemetry)
+    pool = WorkPool(threads=config.threads, queue=config.queue, deadline=config.deadline_seconds, telemetry=telemetry)
+    return Service(config, holder, pool, telemetry)
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Makes the application in the process that serves it; it travels there by pickling."""
+
+    config: ServiceConfig
+
+    def __call__(self) -> FastAPI:
+        """Return the application over a service of its own."""
+        from .application import create_app
+
+        return create_app(open_service(self.config))
+
+
+def serve(config: ServiceConfig, *, ready: Callable[[str], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; answers that are under way are finished first.
+
+    Args:
+        config: the settings.
+        ready: told the address once it is bound.
+
+    Raises:
+        ServiceConfigError: if settings exclude each other, or the address can't be bound.
+        AleSemanticError: if the index can't be opened.
+    """
+    _check(config)
+    bound = bind(config.host, config.port)
+    try:
+        if ready is not None:
+            ready(address_of(bound))
+        if config.workers == 1:
+            _serve_here(config, bound)
+        else:
+            _serve_in_workers(config, bound)
+    finally:
+        bound.close()
+
+
+def uvicorn_config(config: ServiceConfig, app: FastAPI | Worker) -> Config:
+    """Return uvicorn's settings."""
+    import uvicorn
+
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, Worker),
+        host=config.host,
+        port=config.port,
+        workers=config.workers,
+        log_config=logging_config(config),
+        access_log=False,  # it would write query strings
+        server_header=False,
+        proxy_headers=False,  # those of trusted proxies are read by the service itself
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
+        timeout_worker_healthcheck=_HUNG,
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket bound to an address.
+
+    Raises:
+        ServiceConfigError: if it is taken, or isn't this machine's.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as fault:
+        raise ServiceConfigError(f"{host}:{port} can't be listened on: {fault.strerror or fault}") from None
+    try:
+        if os.name != "nt":  # there it would let another program take the same port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as fault:
+        bound.close()
+        raise ServiceConfigError(
+            f"{host}:{port} can't be listened on: {fault.strerror or fault}; choose another --host or --port"
+        ) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the address of a bound socket as a URL."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _check(config: ServiceConfig) -> None:
+    """Find out before anything is started whether it can work."""
+    if config.workers > 1 and config.ui:
+        raise ServiceConfigError(
+            "the page keeps what its visitors do in one process: serve it with workers = 1, or leave it out (--no-ui)"
+        )
+    if config.workers > 1 and not config.watch_seconds:
+        raise ServiceConfigError(
+            "with several workers a reload reaches one of them, the others follow by watching: "
+            "set watch_seconds above 0, or workers = 1"
+        )
+    open_generation(index_folder(config))
+
+
+def _serve_here(config: ServiceConfig, bound: socket.socket) -> None:
+    import uvicorn
+
+    with _environment(_ONE_THREAD):
+        server = uvicorn.Server(uvicorn_config(config, Worker(config)()))
+        server.run(sockets=[bound])
+    if not server.started:
+        sys.exit(1)  # uvicorn has told why
+
+
+def _serve_in_workers(config: ServiceConfig, bound: socket.socket) -> None:
+    from uvicorn.supervisors import Multiprocess
+
+    with tempfile.TemporaryDirectory(prefix="ale-metrics-") as folder:
+        with _environment({**_ONE_THREAD, _METRICS_FOLDER: folder}):
+            settings = uvicorn_config(config, Worker(config))
+            Multiprocess(settings, sockets=[bound]).run()
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables that the user has not set, for a block and the processes that it starts."""
+    added: dict[str, Any] = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
