@@ -6,11 +6,11 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.settings import Settings
@@ -30,8 +30,6 @@ _BACKLOG = 512  # connections that wait to be accepted
 _KEEP_ALIVE = 30  # seconds that an idle connection stays
 _HUNG = 30  # seconds without a sign of life after which a worker is replaced
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where the workers' counts meet
-# Matrix products of one search are small: threads of their own would only get into the other searches' way.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def index_folder(config: ServiceConfig) -> Path:
@@ -59,9 +57,14 @@ class Worker:
 
     def __call__(self) -> FastAPI:
         """Return the application over a service of its own."""
+        from threadpoolctl import threadpool_limits
+
         from .application import create_app
 
-        return create_app(open_service(self.config))
+        service = open_service(self.config)
+        # The matrix products of one search are small: threads of their own would get into the other searches' way.
+        threadpool_limits(limits=1)
+        return create_app(service)
 
 
 def serve(config: ServiceConfig, *, ready: Callable[[str], None] | None = None) -> None:
@@ -156,9 +159,8 @@ def _check(config: ServiceConfig) -> None:
 def _serve_here(config: ServiceConfig, bound: socket.socket) -> None:
     import uvicorn
 
-    with _environment(_ONE_THREAD):
-        server = uvicorn.Server(uvicorn_config(config, Worker(config)()))
-        server.run(sockets=[bound])
+    server = uvicorn.Server(uvicorn_config(config, Worker(config)()))
+    server.run(sockets=[bound])
     if not server.started:
         sys.exit(1)  # uvicorn has told why
 
@@ -166,19 +168,18 @@ def _serve_here(config: ServiceConfig, bound: socket.socket) -> None:
 def _serve_in_workers(config: ServiceConfig, bound: socket.socket) -> None:
     from uvicorn.supervisors import Multiprocess
 
-    with tempfile.TemporaryDirectory(prefix="ale-metrics-") as folder:
-        with _environment({**_ONE_THREAD, _METRICS_FOLDER: folder}):
-            settings = uvicorn_config(config, Worker(config))
-            Multiprocess(settings, sockets=[bound]).run()
+    with tempfile.TemporaryDirectory(prefix="ale-metrics-") as folder, _variable(_METRICS_FOLDER, folder):
+        Multiprocess(uvicorn_config(config, Worker(config)), sockets=[bound]).run()
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables that the user has not set, for a block and the processes that it starts."""
-    added: dict[str, Any] = {name: value for name, value in values.items() if name not in os.environ}
-    os.environ.update(added)
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Set a variable for a block and the processes that it starts, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
     try:
         yield
     finally:
-        for name in added:
-            os.environ.pop(name, None)
+        del os.environ[name]
