@@ -21,9 +21,10 @@ from ale_semantic.service.holder import OpenIndex
 from ale_semantic.service.parameters import (
     BatchParameters,
     FacetsParameters,
+    NoParameters,
+    OneTask,
     SearchParameters,
     SimilarParameters,
-    TaskParameters,
     TasksParameters,
 )
 from ale_semantic.service.problems import (
@@ -54,9 +55,9 @@ def answers(index: OpenIndex) -> dict[str, Any]:
         "similar": answering.similar(index, SimilarParameters(like=[_TASK], k=2, compact=True), config),
         "facets": answering.facets(index, FacetsParameters(fields=["tier", "os"], where="domain = legal"), config),
         "tasks": answering.tasks(index, TasksParameters(where="domain = legal", k=2, compact=True), config),
-        "batch": answering.batch(index, BatchParameters(task_ids=[_TASK, "legal/lease"], compact=True)),
-        "task": answering.task(index, _TASK, TaskParameters()),
-        "catalogue": answering.catalogue(index, config),
+        "batch": answering.batch(index, BatchParameters(task_ids=[_TASK, "legal/lease"], compact=True), config),
+        "task": answering.task(index, OneTask(task_id=_TASK), config),
+        "catalogue": answering.catalogue(index, NoParameters(), config),
         "reload": answering.reloaded(index, new=False),
     }
 
@@ -76,7 +77,7 @@ def refusals(index: OpenIndex) -> dict[str, Any]:
         raise RuntimeError(f"{changes} is no refusal")
 
     try:
-        answering.task(index, "legal/lease_clause", TaskParameters())
+        answering.task(index, OneTask(task_id="legal/lease_clause"), config)
         raise RuntimeError("there is such a task")
     except AleSemanticError as fault:
         unknown_task = fault

@@ -23,22 +23,24 @@ from ale_semantic.types import TaskCard
 
 def build_toys(folder: Path, cards: Sequence[TaskCard] | None = None) -> Path:
     """Build an index of the toys in a folder."""
-    build_index(toy_catalogue(cards), folder, encoder=HashEncoder())  # type: ignore[arg-type]
+    build_index(toy_catalogue(cards), folder, encoder=HashEncoder())
     return folder
 
 
 def open_toys(folder: Path) -> OpenIndex:
     """Open an index of the toys: their encoder stands in no registry, so it is given."""
     encoder = BatchingEncoder(HashEncoder())
-    return OpenIndex._warm(Engine.open(folder, encoder=encoder), encoder, vector_cache=64, weights="")
+    return OpenIndex.of(Engine.open(folder, encoder=encoder), encoder, vector_cache=64)
 
 
 def toy_service(folder: Path, **settings: Any) -> Service:
     """Return a service over the index in a folder, with the given settings instead of the defaults."""
-    config = ServiceConfig.exactly(**{"index": folder, "ui": False, "watch_seconds": 0.0, "threads": 2, **settings})
+    # Keys of its own: a developer's must not be seen.
+    usual = {"index": folder, "keys_file": folder.parent / "keys.json", "ui": False, "watch_seconds": 0.0, "threads": 2}
+    config = ServiceConfig.exactly(**{**usual, **settings})
     telemetry = Telemetry(config)
     holder = EngineHolder(folder, config, telemetry, open_toys(folder))
-    pool = WorkPool(threads=config.threads, queue=config.queue, deadline=config.deadline_seconds)
+    pool = WorkPool(threads=config.threads, queue=config.queue, deadline=config.deadline_seconds, telemetry=telemetry)
     return Service(config, holder, pool, telemetry)
 
 

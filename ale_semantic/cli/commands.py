@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ale_semantic import __version__
-from ale_semantic.cli import catalogues, curriculum, evaluating, mcp, searching, serving
+from ale_semantic.cli import catalogues, curriculum, evaluating, keys, mcp, searching, serving
 
 app = typer.Typer(
     name="ale-semantic",
@@ -46,8 +46,10 @@ for _command in (
     catalogues.vocabulary,
     catalogues.info,
     serving.app,
+    serving.serve,
     mcp.mcp,
 ):
     app.command()(_command)
 app.command(name="eval")(evaluating.evaluate)
 app.add_typer(curriculum.app)
+app.add_typer(keys.app)

@@ -1,12 +1,13 @@
-"""Commands that serve: app."""
+"""Commands that serve: the page alone, and the service."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ale_semantic.cli.options import CardsOption, IndexOption, build_here, index_folder
+from ale_semantic.cli.options import CardsOption, IndexOption, build_here, index_folder, warn
 
 
 def app(
@@ -35,3 +36,42 @@ def app(
     if not has_index(folder):
         build_here(folder, cards=cards, model=None)
     launch(Engine.open(folder), host=host, port=port, share=share)
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on, by default this machine alone. Others need an API key.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port, by default 8000; 0 takes any that is free.", min=0, max=65535)
+    ] = None,
+    index: IndexOption = None,
+    cards: CardsOption = None,
+    ui: Annotated[bool | None, typer.Option("--ui/--no-ui", help="Serve the page at /, by default yes.")] = None,
+    with_mcp: Annotated[bool | None, typer.Option("--mcp/--no-mcp", help="Serve MCP at /mcp, by default yes.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Searches that run at once in a process.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that share the index; more than one: --no-ui.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with any of the settings (docs/service.md).")] = None,
+) -> None:
+    """Serve the REST API, embeddings, MCP and the page to other programs; docs/service.md has the whole picture.
+
+    Every setting can also be given as a variable ALE_SERVICE_... or in a TOML file; options here win. The index is
+    built first if there is none.
+
+    Examples:
+
+        ale-semantic serve
+
+        ale-semantic serve --no-ui --port 9000 --config service.toml
+    """
+    from ale_semantic.embeddings.bundle import has_index
+    from ale_semantic.service import serving
+    from ale_semantic.service.config import ServiceConfig
+
+    settings = ServiceConfig.load(
+        config, host=host, port=port, index=index, ui=ui, mcp=with_mcp, threads=threads, workers=workers
+    )
+    folder = serving.index_folder(settings)
+    if not has_index(folder):
+        build_here(folder, cards=cards, model=None)
+    serving.serve(settings, ready=lambda address: warn(f"ALE Semantic: {address}  (Ctrl-C stops it)"))

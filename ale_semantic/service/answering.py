@@ -22,11 +22,12 @@ from .parameters import (
     NONE,
     BatchParameters,
     FacetsParameters,
+    NoParameters,
+    OneTask,
     PageParameters,
     SearchParameters,
     ShownParameters,
     SimilarParameters,
-    TaskParameters,
     TasksParameters,
 )
 from .problems import PROBLEM_TYPE, ParameterError, problem_of
@@ -130,17 +131,17 @@ def tasks(index: OpenIndex, asked: TasksParameters, config: ServiceConfig) -> Js
     }
 
 
-def task(index: OpenIndex, task_id: str, asked: TaskParameters) -> Json:
+def task(index: OpenIndex, asked: OneTask, config: ServiceConfig) -> Json:
     """Answer one card.
 
     Raises:
         UnknownNameError: if there is no task of that id.
     """
     columns = _columns(asked)
-    return _cut(card_to_dict(index.engine.catalogue.get(task_id)), columns)
+    return _cut(card_to_dict(index.engine.catalogue.get(asked.task_id)), columns)
 
 
-def batch(index: OpenIndex, asked: BatchParameters) -> Json:
+def batch(index: OpenIndex, asked: BatchParameters, config: ServiceConfig) -> Json:
     """Answer several cards; an unknown id fails by itself."""
     columns = _columns(asked)
     items = [_batch_item(index, number, task_id, columns) for number, task_id in enumerate(asked.task_ids)]
@@ -148,7 +149,7 @@ def batch(index: OpenIndex, asked: BatchParameters) -> Json:
     return {"schema": SCHEMA_VERSION, "tasks": items, "failed": failed, **_origin(index)}
 
 
-def catalogue(index: OpenIndex, config: ServiceConfig) -> Json:
+def catalogue(index: OpenIndex, asked: NoParameters, config: ServiceConfig) -> Json:
     """Answer what there is to search, and all that a search form needs to know."""
     return {
         "schema": SCHEMA_VERSION,

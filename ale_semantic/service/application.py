@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount, Route
 
-from ale_semantic import __version__
 from ale_semantic.errors import AleSemanticError
 
-from . import search_routes, task_routes
+from . import documentation, embedding_routes, guarding, health_routes, search_routes, task_routes
 from .core import Service
 from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
@@ -28,31 +27,22 @@ if TYPE_CHECKING:
     from ale_semantic.engine import Engine
 
 _Value = TypeVar("_Value")
-TITLE = "ALE Semantic"
-_SUMMARY = "Semantic search over agent-benchmark task cards"
-_TAGS = [
-    {"name": "search", "description": "Rank tasks by meaning, find tasks alike, count values."},
-    {"name": "tasks", "description": "The cards themselves."},
-    {"name": "catalogue", "description": "What there is to search, and which build of it is served."},
-]
 # What stands below these is never the page's: a wrong address there is told as a problem.
-_OWN_PATHS: tuple[str, ...] = ("/api", "/v1", "/mcp", "/docs", "/redoc", "/openapi.json", "/static-offline-docs")
-_OWN_PATHS += ("/healthz", "/readyz", "/metrics")
+_OWN_PATHS: tuple[str, ...] = ("/api", "/v1", "/mcp", "/docs", "/redoc", "/openapi.json", "/static-docs")
+_OWN_PATHS += ("/healthz", "/readyz", "/metrics", "/sign-in", "/sign-out")
 
 
 def create_app(service: Service) -> FastAPI:
     """Return the application of a service; whoever serves it runs its lifespan."""
-    app: FastAPI = FastAPIOffline(
-        title=TITLE,
-        summary=_SUMMARY,
-        version=__version__,
-        openapi_tags=_TAGS,
-        lifespan=_lifespan,
-        swagger_ui_parameters={"validatorUrl": None},  # else a badge is fetched from a server elsewhere
-    )
+    app = FastAPI(title=documentation.TITLE, docs_url=None, redoc_url=None, lifespan=_lifespan)
+    app.openapi = partial(documentation.schema, app)  # type: ignore[method-assign]
     app.state.service = service
+    app.include_router(documentation.router)
     app.include_router(search_routes.router)
     app.include_router(task_routes.router)
+    app.include_router(embedding_routes.router)
+    app.include_router(health_routes.router)
+    guarding.install(app, service)
     if service.config.mcp:
         app.state.mcp = mcp_application(service)
         app.router.routes.append(Route("/mcp", endpoint=app.state.mcp.app, include_in_schema=False))

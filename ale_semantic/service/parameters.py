@@ -72,10 +72,9 @@ class ShownParameters(Parameters):
     )
 
 
-class PageParameters(ShownParameters):
+class PageParameters(Parameters):
     """Which page of an answer."""
 
-    where: WhereText = ""
     k: int = Field(default=DEFAULT_K, ge=1, description="Hits on this page; `/catalogue` tells the most.")
     offset: int = Field(default=0, ge=0, le=_MAX_OFFSET, description="Hits before this page. Not with `cursor`.")
     cursor: str | None = Field(
@@ -83,6 +82,36 @@ class PageParameters(ShownParameters):
         max_length=_CURSOR_CHARACTERS,
         description="`next` of the page before, with everything else as it was asked then.",
     )
+
+
+class QuestionParameters(Parameters):
+    """What is searched for."""
+
+    query: QueryText = Field(
+        default="",
+        description="Everyday words, keywords, a task's id or title; blank browses in the order of the ids.",
+        examples=["reconcile supplier invoices"],
+    )
+    where: WhereText = ""
+    mode: Mode = Field(default=Mode.HYBRID, description="Legs that take part.")
+    min_band: Band | None = Field(
+        default=None, description="Leave out hits below this band; counts are then of the matching tasks."
+    )
+    understand: bool = Field(
+        default=True, description='Read phrases such as "on Windows" for more than words (see `recognised`).'
+    )
+    ignore: Names = Field(default=[], description="Keys of `recognised` parts to take for mere words.")
+
+
+class LikenessParameters(Parameters):
+    """What tasks are to be near to, and far from."""
+
+    like: Names = Field(default=[], description="Ids of tasks to be near to.", examples=[["legal/lease_review"]])
+    unlike: Names = Field(default=[], description="Ids of tasks to be far from.")
+    text: QueryText = Field(default="", description="A task description to be near to.")
+    where: WhereText = ""
+    variant: Variant | None = Field(default=None, description="What must differ from the given tasks.")
+    min_band: Band | None = Field(default=None, description="Leave out hits below this band.")
 
 
 FacetNames = Annotated[
@@ -94,52 +123,41 @@ FacetNames = Annotated[
 ]
 
 
-class SearchParameters(PageParameters):
+# The last base comes first in the documentation.
+class SearchParameters(ShownParameters, PageParameters, QuestionParameters):
     """A search by meaning."""
 
-    query: QueryText = Field(
-        default="",
-        description="Everyday words, keywords, a task's id or title; blank browses in the order of the ids.",
-        examples=["reconcile supplier invoices"],
-    )
-    mode: Mode = Field(default=Mode.HYBRID, description="Legs that take part.")
-    min_band: Band | None = Field(default=None, description="Leave out hits below this band.")
     facets: FacetNames = []
-    understand: bool = Field(
-        default=True, description='Read phrases such as "on Windows" for more than words (see `recognised`).'
-    )
-    ignore: Names = Field(default=[], description="Keys of `recognised` parts to take for mere words.")
 
 
-class SimilarParameters(PageParameters):
+class SimilarParameters(ShownParameters, PageParameters, LikenessParameters):
     """Tasks like given ones, or like a text, and unlike others."""
 
-    like: Names = Field(default=[], description="Ids of tasks to be near to.")
-    unlike: Names = Field(default=[], description="Ids of tasks to be far from.")
-    text: QueryText = Field(default="", description="A task description to be near to.")
-    variant: Variant | None = Field(default=None, description="What must differ from the given tasks.")
-    min_band: Band | None = Field(default=None, description="Leave out hits below this band.")
     facets: FacetNames = []
 
 
-class FacetsParameters(Parameters):
+class FacetsParameters(QuestionParameters):
     """Counts of fields' values."""
 
-    fields: CommaNames = Field(default=[], description="Fields to count; by default all but free text.")
-    where: WhereText = ""
-    query: QueryText = Field(default="", description="Count under this query; with `min_band` only what matches it.")
-    mode: Mode = Mode.HYBRID
-    min_band: Band | None = None
-    understand: bool = True
-    ignore: Names = []
+    fields: CommaNames = Field(
+        default=[], description="Fields to count; by default all but free text.", examples=[["tier", "os"]]
+    )
 
 
-class TasksParameters(PageParameters):
+class TasksParameters(ShownParameters, PageParameters):
     """Browse all cards that pass a filter, in the order of their ids."""
+
+    where: WhereText = ""
 
 
 class TaskParameters(ShownParameters):
     """One card."""
+
+
+class OneTask(ShownParameters):
+    """One card, and its id from the path."""
+
+    task_id: Text
 
 
 class BatchParameters(ShownParameters):

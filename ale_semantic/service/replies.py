@@ -1,56 +1,78 @@
-"""From a question to an HTTP answer: written as JSON on the worker's thread, with an ETag where it is a GET."""
+"""From a question to an HTTP answer: written as JSON on a worker's thread, with an ETag where it is a GET."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
-from .core import Service
+from .config import ServiceConfig
+from .core import service_of
 from .etags import etag_of, is_known
+from .holder import OpenIndex
+from .parameters import Parameters
 from .problems import ParameterError
-
-if TYPE_CHECKING:
-    from .holder import OpenIndex
 
 # A client may keep an answer, but asks each time whether it still holds; nobody in between may keep it.
 _CACHING = "private, no-cache"
 _REPEATABLE = frozenset({"like", "unlike", "ignore", "facets", "fields"})
-JSON_MEDIA_TYPE = "application/json"
+_Asked = TypeVar("_Asked", bound=Parameters)
 
 
-async def reply(
-    request: Request, service: Service, stage: str, asked: str, question: Callable[[OpenIndex], dict[str, Any]]
-) -> Response:
-    """Answer a request from the open index; a GET that knows the answer already gets 304 and costs nothing.
+class Replies:
+    """Answers one request from the open index (a FastAPI dependency)."""
 
-    Args:
-        request: the request.
-        service: the service.
-        stage: what the time is booked under.
-        asked: all that the answer depends on besides the index.
-        question: called with the open index, returns the answer as JSON values.
-    """
-    is_get = request.method == "GET"
-    if is_get:
-        etag = etag_of(service.holder.current.etag)
-        if is_known(request.headers.get("if-none-match"), etag):
-            return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
-    answer = await service.answer(stage, f"{stage} {asked}", lambda index: to_json(question(index)))
-    headers = {"etag": etag_of(answer.etag), "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
-    return Response(answer.body, headers=headers, media_type=JSON_MEDIA_TYPE)
+    def __init__(self, request: Request) -> None:
+        """Take the request, and refuse it if its query string gives one parameter two values.
+
+        Raises:
+            ParameterError: naming the parameter.
+        """
+        _refuse_repeats(request)
+        self.service = service_of(request)
+        self._is_get = request.method == "GET"
+        self._known = request.headers.get("if-none-match")
+
+    async def reply(
+        self,
+        stage: str,
+        asked: _Asked,
+        answer: Callable[[OpenIndex, _Asked, ServiceConfig], dict[str, Any]],
+        *,
+        text: str = "",
+    ) -> Response:
+        """Answer what is asked; a GET that knows the answer already gets 304 and costs nothing.
+
+        Args:
+            stage: what the time is booked under, and what is asked for.
+            asked: all that the answer depends on besides the index and the settings.
+            answer: called on a worker's thread, returns the answer as JSON values.
+            text: what is searched for, for the log if the settings ask for it.
+        """
+        service = self.service
+        service.telemetry.note_query(text)
+        if self._is_get:
+            etag = etag_of(service.holder.current.etag)
+            if is_known(self._known, etag):
+                return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
+        question = f"{stage} {asked.model_dump_json()}"
+        found = await service.answer(stage, question, lambda index: to_json(answer(index, asked, service.config)))
+        if self._is_get:
+            return json_response(found.body, etag=etag_of(found.etag))
+        return json_response(found.body)
 
 
-def refuse_repeats(request: Request) -> None:
-    """Refuse a query string that gives one parameter two values (a FastAPI dependency).
+def json_response(body: bytes, *, etag: str | None = None) -> Response:
+    """Return a body that is JSON already; without an ETag nobody may keep it."""
+    headers = {"etag": etag, "cache-control": _CACHING} if etag is not None else {"cache-control": "no-store"}
+    return Response(body, headers=headers, media_type="application/json")
 
-    Raises:
-        ParameterError: naming the parameter.
-    """
+
+def _refuse_repeats(request: Request) -> None:
     seen = set()
     for name, _ in request.query_params.multi_items():
         if name in seen and name not in _REPEATABLE:
-            raise ParameterError(f"{name} is given more than once", param=name)
+            raise ParameterError(f"{name[:100]} is given more than once", param=name[:100])
         seen.add(name)

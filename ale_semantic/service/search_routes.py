@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from . import answering
-from .core import Service, service_of
 from .models import FacetsAnswer, SearchAnswer
 from .parameters import FacetsParameters, SearchParameters, SimilarParameters
-from .replies import refuse_repeats, reply
+from .replies import Replies
 from .responses import CACHED, PAGED, QUESTION, described
 
-router = APIRouter(prefix="/api/v1", tags=["search"], dependencies=[Depends(refuse_repeats)])
-Serving = Annotated[Service, Depends(service_of)]
+router = APIRouter(prefix="/api/v1", tags=["search"])
+Desk = Annotated[Replies, Depends(Replies)]
 
 
 @router.get(
@@ -24,19 +23,13 @@ Serving = Annotated[Service, Depends(service_of)]
     response_model=SearchAnswer,
     responses=described("search", CACHED, PAGED, QUESTION),
 )
-async def search(request: Request, service: Serving, asked: Annotated[SearchParameters, Query()]) -> Response:
+async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Response:
     """Rank the tasks that pass a filter by how likely they answer a query in everyday words.
 
     The ranking cuts nothing off: `total` counts all tasks that pass the filter, unless `min_band` asks for good
     hits alone. `verdict` says what the whole answer amounts to.
     """
-    return await reply(
-        request,
-        service,
-        "search",
-        asked.model_dump_json(),
-        lambda index: answering.search(index, asked, service.config),
-    )
+    return await desk.reply("search", asked, answering.search, text=asked.query)
 
 
 @router.post(
@@ -46,15 +39,9 @@ async def search(request: Request, service: Serving, asked: Annotated[SearchPara
     response_model=SearchAnswer,
     responses=described("search", PAGED, QUESTION),
 )
-async def search_by_post(request: Request, service: Serving, asked: SearchParameters) -> Response:
+async def search_by_post(desk: Desk, asked: SearchParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(
-        request,
-        service,
-        "search",
-        asked.model_dump_json(),
-        lambda index: answering.search(index, asked, service.config),
-    )
+    return await desk.reply("search", asked, answering.search, text=asked.query)
 
 
 @router.get(
@@ -64,18 +51,12 @@ async def search_by_post(request: Request, service: Serving, asked: SearchParame
     response_model=SearchAnswer,
     responses=described("similar", CACHED, PAGED, QUESTION, tasks=True),
 )
-async def similar(request: Request, service: Serving, asked: Annotated[SimilarParameters, Query()]) -> Response:
+async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> Response:
     """Rank tasks by how near they are to given tasks or to a pasted text, and how far from others.
 
     At least one of `like` and `text` is needed; the given tasks are left out.
     """
-    return await reply(
-        request,
-        service,
-        "similar",
-        asked.model_dump_json(),
-        lambda index: answering.similar(index, asked, service.config),
-    )
+    return await desk.reply("similar", asked, answering.similar, text=asked.text)
 
 
 @router.post(
@@ -85,15 +66,9 @@ async def similar(request: Request, service: Serving, asked: Annotated[SimilarPa
     response_model=SearchAnswer,
     responses=described("similar", PAGED, QUESTION, tasks=True),
 )
-async def similar_by_post(request: Request, service: Serving, asked: SimilarParameters) -> Response:
+async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(
-        request,
-        service,
-        "similar",
-        asked.model_dump_json(),
-        lambda index: answering.similar(index, asked, service.config),
-    )
+    return await desk.reply("similar", asked, answering.similar, text=asked.text)
 
 
 @router.get(
@@ -103,15 +78,9 @@ async def similar_by_post(request: Request, service: Serving, asked: SimilarPara
     response_model=FacetsAnswer,
     responses=described("facets", CACHED, QUESTION),
 )
-async def facets(request: Request, service: Serving, asked: Annotated[FacetsParameters, Query()]) -> Response:
+async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Response:
     """Count every value of the fields, each under the other fields' selections, zeros included."""
-    return await reply(
-        request,
-        service,
-        "facets",
-        asked.model_dump_json(),
-        lambda index: answering.facets(index, asked, service.config),
-    )
+    return await desk.reply("facets", asked, answering.facets, text=asked.query)
 
 
 @router.post(
@@ -121,12 +90,6 @@ async def facets(request: Request, service: Serving, asked: Annotated[FacetsPara
     response_model=FacetsAnswer,
     responses=described("facets", QUESTION),
 )
-async def facets_by_post(request: Request, service: Serving, asked: FacetsParameters) -> Response:
+async def facets_by_post(desk: Desk, asked: FacetsParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await reply(
-        request,
-        service,
-        "facets",
-        asked.model_dump_json(),
-        lambda index: answering.facets(index, asked, service.config),
-    )
+    return await desk.reply("facets", asked, answering.facets, text=asked.query)
