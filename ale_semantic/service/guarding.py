@@ -18,6 +18,7 @@ from .asgi import HEALTH, header, refuse, with_headers
 from .bodies import BodyLimit
 from .config import ServiceConfig, ServiceConfigError, is_loopback
 from .keys import KeyRing
+from .metrics import shared_folder
 from .problems import ForbiddenError
 from .rates import RateLimit
 from .sessions import Sessions, router
@@ -55,7 +56,7 @@ def install(app: FastAPI, service: Service) -> None:
     sessions = Sessions(keys, secret=config.session_secret.get_secret_value(), hours=config.session_hours)
     app.state.sessions = sessions
     app.include_router(router)
-    limit = RateLimit(config.rate_limit, workers=config.workers) if config.rate_limit else None
+    limit = RateLimit(config.rate_limit, folder=shared_folder()) if config.rate_limit else None
     # Each wraps those before it, so the last is the outermost.
     app.add_middleware(BodyLimit, max_bytes=config.max_body_bytes, seconds=config.receive_seconds)
     app.add_middleware(

@@ -1,18 +1,15 @@
 """The numbers that the service counts, in Prometheus' form.
 
-With several workers each counts in files of a folder that all share (the client's multiprocess mode), so that any
-worker answers for them all; `shared_metrics` makes that folder. Label values come from the code alone (templates of
-routes, names of stages), never from a request.
+With several workers each counts in files of a folder that all share (the client's multiprocess mode; the parent makes
+the folder and names it in PROMETHEUS_MULTIPROC_DIR before it starts them), so that any worker answers for them all.
+Label values come from the code alone (templates of routes, names of stages), never from a request.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -112,6 +109,7 @@ class Metrics:
         self.read_memory(now=True)
         registry = self.registry
         if is_shared():
+            forget_ended_workers()
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         encode, content_type = choose_encoder(accept)
@@ -123,35 +121,29 @@ def is_shared() -> bool:
     return bool(os.environ.get(MULTIPROCESS_VARIABLE))
 
 
-@contextmanager
-def shared_metrics(workers: int) -> Iterator[None]:
-    """Let the worker processes that are started meanwhile count together; for one worker nothing is needed.
+def shared_folder() -> Path | None:
+    """Return the folder that all workers share, if there are several."""
+    return Path(os.environ[MULTIPROCESS_VARIABLE]) if is_shared() else None
 
-    To be entered by the parent before it starts a worker (prometheus_client looks at the variable when it is
-    imported, so the workers must be spawned, not forked).
-    """
-    if workers <= 1:
-        yield
-        return
-    folder = tempfile.mkdtemp(prefix="ale-semantic-metrics-")
-    before = os.environ.get(MULTIPROCESS_VARIABLE)
-    os.environ[MULTIPROCESS_VARIABLE] = folder
+
+def forget_ended_workers() -> None:
+    """Drop what workers that have ended were doing (a killed one can't say so); what they counted stays."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    for file in Path(os.environ[MULTIPROCESS_VARIABLE]).glob("gauge_live*.db"):
+        pid = file.stem.rpartition("_")[2]
+        if pid.isdecimal() and not _is_running(int(pid)):
+            mark_process_dead(int(pid))  # type: ignore[no-untyped-call]
+
+
+def _is_running(pid: int) -> bool:
     try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(MULTIPROCESS_VARIABLE, None)
-        else:
-            os.environ[MULTIPROCESS_VARIABLE] = before
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def worker_ended(pid: int) -> None:
-    """Forget what a worker that has ended was doing; what it counted stays counted."""
-    if is_shared():
-        from prometheus_client.multiprocess import mark_process_dead
-
-        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        os.kill(pid, 0)  # asks only
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def resident_bytes() -> int:
