@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -102,18 +102,30 @@ def mcp_server(
         designing.curriculum_prerequisites,
         designing.curriculum_coverage,
     )
-    # The SDK logs each refusal with its text, which may repeat the query.
+    tools = [StrictTool.of(method, title=_TITLES[method.__name__], annotations=_READ_ONLY) for method in methods]
+    with _own_logging():
+        return MCPServer(
+            NAME,
+            title="ALE Semantic",
+            instructions=instructions(),
+            version=__version__,
+            tools=tools,
+            log_level="WARNING",
+            subscriptions=False,
+            lifespan=lifespan,
+        )
+
+
+@contextmanager
+def _own_logging() -> Iterator[None]:
+    """Keep the SDK from adding a handler of its own to the root logger, and from logging what was asked."""
     logging.getLogger("mcp").setLevel(logging.WARNING)
-    return MCPServer(
-        NAME,
-        title="ALE Semantic",
-        instructions=instructions(),
-        version=__version__,
-        tools=[StrictTool.of(method, title=_TITLES[method.__name__], annotations=_READ_ONLY) for method in methods],
-        log_level="WARNING",
-        subscriptions=False,
-        lifespan=lifespan,
-    )
+    root, stopper = logging.getLogger(), logging.NullHandler()
+    root.addHandler(stopper)
+    try:
+        yield
+    finally:
+        root.removeHandler(stopper)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,300 @@
+"""Routes that design curricula: each as GET, whose answer may be kept, and as POST, for long requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_origin
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic_core import to_json
+
+from ale_semantic.curriculum import (
+    CatalogueDiff,
+    CoverageResult,
+    Curriculum,
+    DuplicateReport,
+    LadderResult,
+    LeakReport,
+    LimitError,
+    PathResult,
+    PrerequisiteResult,
+    SplitResult,
+    SubsetResult,
+    chart,
+    markdown,
+    task_list,
+)
+from ale_semantic.curriculum.records import Record
+from ale_semantic.engine import Engine
+
+from . import curriculum_answers as answers
+from . import curriculum_parameters as parameters
+from .core import Service, service_of
+from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form
+from .etags import etag_of, is_known
+from .parameters import Parameters
+from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
+
+STAGE = "curriculum"
+router = APIRouter(prefix="/api/v1/curriculum", tags=["curriculum"])
+Serving = Annotated[Service, Depends(service_of)]
+
+_CACHING = "private, no-cache"
+_MEDIA_TYPES = {
+    Form.YAML: "application/yaml",
+    Form.TASKS: "text/plain",
+    Form.MARKDOWN: "text/markdown",
+    ExportForm.TASKS: "text/plain",
+    ExportForm.MARKDOWN: "text/markdown",
+    ExportForm.SVG: "image/svg+xml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One kind of curriculum: its address, what may be asked, how it is answered, and as what curriculum."""
+
+    name: str
+    summary: str
+    description: str
+    asked: type[Parameters]
+    answered: type[Record]
+    find: Callable[[Engine, Any], Record]
+    curriculum: Callable[[Any], Curriculum] | None = None
+
+
+DESIGNS = (
+    Design(
+        "ladders",
+        "The same work at rising difficulty",
+        "Finds all ladders of the pool, or the one that a task stands on, with its next rung up and down.",
+        parameters.LadderParameters,
+        LadderResult,
+        answers.find_ladders,
+        answers.ladder_curriculum,
+    ),
+    Design(
+        "path",
+        "An ordered path from a start to a goal",
+        "Tiers never fall, and each step builds on the one before. If nothing meets the limits, the refusal names "
+        "them (`failed`) and offers the nearest path (`offer`).",
+        parameters.PathParameters,
+        PathResult,
+        answers.find_path,
+        Curriculum.of_path,
+    ),
+    Design(
+        "subset",
+        "Tasks that stand for all others",
+        "Chooses k tasks that together stand for the pool or a topic, under quotas and lists. If they can't be met "
+        "together, the refusal names those that fail (`failed`) and offers the nearest choice (`offer`).",
+        parameters.SubsetParameters,
+        SubsetResult,
+        answers.find_subset,
+        Curriculum.of_subset,
+    ),
+    Design(
+        "split",
+        "Train and test tasks that don't leak",
+        "No near twin stands on the other side, and both sides are alike in the balanced fields.",
+        parameters.SplitParameters,
+        SplitResult,
+        answers.find_split,
+    ),
+    Design(
+        "coverage",
+        "Counts by domain, tier and skill; topics and gaps",
+        "Counts the pool, and tells of each topic of a list whether a task covers it well, weakly or not at all.",
+        parameters.CoverageParameters,
+        CoverageResult,
+        answers.find_coverage,
+    ),
+    Design(
+        "duplicates",
+        "Near-duplicate pairs",
+        "Lists pairs of tasks that are alike in wording or meaning, with the text they share.",
+        parameters.DuplicateParameters,
+        DuplicateReport,
+        answers.find_duplicates,
+    ),
+    Design(
+        "prerequisites",
+        "What a task needs and what it opens up",
+        "Names the skills of a task, the tasks that train them before it, and those that come after it.",
+        parameters.PrerequisiteParameters,
+        PrerequisiteResult,
+        answers.find_prerequisites,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The body of an answer, whatever its form."""
+
+    body: bytes
+    media_type: str = "application/json"
+    status: int = 200
+
+
+def _add(design: Design) -> None:
+    """Add a design's two routes; FastAPI reads the type of the parameters from the annotation."""
+
+    async def by_get(request: Request, service: Serving, asked: Any) -> Response:
+        return await _reply(request, service, design, asked)
+
+    async def by_post(request: Request, service: Serving, asked: Any) -> Response:
+        return await _reply(request, service, design, asked)
+
+    by_get.__annotations__ |= {"asked": Annotated[design.asked, Query()]}
+    by_post.__annotations__ |= {"asked": design.asked}
+    once = Depends(_refuse_repeats(design.asked))
+    for method, endpoint, suffix in (("GET", by_get, ""), ("POST", by_post, "_by_post")):
+        router.add_api_route(
+            f"/{design.name}",
+            endpoint,
+            methods=[method],
+            operation_id=f"curriculum_{design.name}{suffix}",
+            summary=design.summary,
+            description=design.description,
+            response_model=design.answered,
+            dependencies=[once] if method == "GET" else [],
+        )
+
+
+def _refuse_repeats(asked: type[Parameters]) -> Callable[[Request], None]:
+    single = {name for name, field in asked.model_fields.items() if get_origin(field.annotation) is not list}
+
+    def refuse(request: Request) -> None:
+        names = [name for name, _ in request.query_params.multi_items() if name in single]
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError(f"{name} is given more than once", param=name)
+
+    return refuse
+
+
+async def _reply(request: Request, service: Service, design: Design, asked: Any) -> Response:
+    is_get = request.method == "GET"
+    if is_get:
+        etag = etag_of(service.holder.current.etag)
+        if is_known(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
+
+    def question(engine: Engine) -> _Page:
+        return _written(engine, design, design.find(engine, asked), getattr(asked, "form", Form.JSON))
+
+    page, index = await _asked(request, service, question)
+    headers = {"etag": etag_of(index), "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
+    return Response(page.body, page.status, headers, page.media_type)
+
+
+async def _asked(request: Request, service: Service, question: Callable[[Engine], _Page]) -> tuple[_Page, str]:
+    """Return the answer to a question and the ETag of the index; a limit that can't be met is told with the offer."""
+
+    def asked(engine: Engine) -> _Page:
+        try:
+            return question(engine)
+        except LimitError as fault:
+            problem = problem_of(fault)
+            told = {
+                **problem.body(path=request.url.path, request_id=request_id_of(request.scope)),
+                "failed": [limit.to_dict() for limit in fault.failed],
+                "offer": fault.nearest.to_dict() if fault.nearest is not None else None,
+            }
+            return _Page(to_json(told), PROBLEM_MEDIA_TYPE, problem.status)
+
+    return await service.ask(STAGE, lambda index: (asked(index.engine), index.etag), bulk=True)
+
+
+def _written(engine: Engine, design: Design, result: Record, form: Form) -> _Page:
+    if form is Form.JSON or design.curriculum is None:
+        return _json(result)
+    curriculum = design.curriculum(result)
+    match form:
+        case Form.YAML:
+            text = curriculum.to_yaml()
+        case Form.TASKS:
+            text = task_list(engine, curriculum)
+        case _:
+            text = markdown(engine, curriculum)
+    return _Page(text.encode(), _MEDIA_TYPES[form])
+
+
+for _design in DESIGNS:
+    _add(_design)
+
+
+@router.post("/leaks", operation_id="curriculum_leaks", response_model=LeakReport)
+async def leaks(request: Request, service: Serving, asked: parameters.LeakParameters) -> Response:
+    """Compare your own tasks with the catalogue: the nearest task of each, and whether it is a near twin."""
+    page, _ = await _asked(request, service, lambda engine: _json(answers.find_leaks(engine, asked)))
+    return _unkept(page)
+
+
+@router.post("/diff", operation_id="curriculum_diff", response_model=CatalogueDiff)
+async def diff(request: Request, service: Serving, asked: parameters.DiffParameters) -> Response:
+    """Compare the catalogue that is served with another one: added, removed, changed text, moved tier or domain."""
+    page, _ = await _asked(request, service, lambda engine: _json(answers.find_diff(engine, asked)))
+    return _unkept(page)
+
+
+async def document_of(request: Request) -> str:
+    """Return the YAML that a request holds.
+
+    Raises:
+        ParameterError: if it is no text, or longer than any curriculum.
+    """
+    body = await request.body()
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise ParameterError(f"the body is not UTF-8 at byte {fault.start}") from None
+    if len(text) > MAX_DOCUMENT:
+        raise ParameterError(f"the curriculum has {len(text)} characters; at most {MAX_DOCUMENT} are taken")
+    return text
+
+
+Document = Annotated[str, Depends(document_of)]
+_YAML_BODY = {"requestBody": {"required": True, "content": {"application/yaml": {"schema": {"type": "string"}}}}}
+
+
+@router.post("/check", operation_id="curriculum_check", response_model=answers.CheckAnswer, openapi_extra=_YAML_BODY)
+async def check(request: Request, service: Serving, document: Document) -> Response:
+    """Check a curriculum file (YAML) against the catalogue; `kept` tells whether all of its constraints are."""
+
+    page, _ = await _asked(request, service, lambda engine: _json(answers.check_document(engine, document)))
+    return _unkept(page)
+
+
+@router.post("/export", operation_id="curriculum_export", openapi_extra=_YAML_BODY)
+async def export(
+    request: Request,
+    service: Serving,
+    document: Document,
+    asked: Annotated[parameters.ExportParameters, Query()],
+) -> Response:
+    """Write a curriculum file (YAML) as ALE task list, Markdown with the reasons, or chart of skills by step."""
+
+    def question(engine: Engine) -> _Page:
+        curriculum = answers.read_document(document)
+        match asked.form:
+            case ExportForm.SVG:
+                body = chart(engine, curriculum, form="svg")
+            case ExportForm.MARKDOWN:
+                body = markdown(engine, curriculum).encode()
+            case _:
+                body = task_list(engine, curriculum).encode()
+        return _Page(body, _MEDIA_TYPES[asked.form])
+
+    page, _ = await _asked(request, service, question)
+    return _unkept(page)
+
+
+def _json(result: Record) -> _Page:
+    return _Page(to_json(result.to_dict()))
+
+
+def _unkept(page: _Page) -> Response:
+    return Response(page.body, page.status, {"cache-control": "no-store"}, page.media_type)
