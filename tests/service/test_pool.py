@@ -108,9 +108,7 @@ def test_deadline_passes_while_running_and_while_waiting() -> None:
         pool = WorkPool(threads=1, queue=4, deadline=0.05)
         gate = Gate()
         ran: list[int] = []
-        late = await asyncio.gather(
-            pool.run(gate), pool.run(lambda: ran.append(1)), return_exceptions=True
-        )
+        late = await asyncio.gather(pool.run(gate), pool.run(lambda: ran.append(1)), return_exceptions=True)
         assert [type(fault) for fault in late] == [DeadlineError, DeadlineError]
         assert pool.stats().waiting == 0
         gate.open.set()
