@@ -8,6 +8,7 @@ from itertools import islice
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ale_semantic.analysis import fold_text
 from ale_semantic.errors import UnknownNameError
 from ale_semantic.types import Verdict
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ale_semantic.embeddings.atlas import Atlas
     from ale_semantic.engine import Engine
     from ale_semantic.types import TaskCard
+
+    from .curriculum.starters import Starters
 
 EXAMPLES = (
     "segment a tumour on CT scans",
@@ -31,6 +34,7 @@ EXAMPLES = (
     "plan deliveries for a fleet of trucks",
 )
 _SHOWN_EXAMPLES = 6
+_Source = TypeVar("_Source")
 _Value = TypeVar("_Value")
 
 
@@ -44,17 +48,17 @@ class Screen:
 
 
 @dataclass(slots=True)
-class _Once(Generic[_Value]):
+class _Once(Generic[_Source, _Value]):
     """A value made by the first who asks, while the others wait."""
 
-    make: Callable[[Engine], _Value]
+    make: Callable[[_Source], _Value]
     lock: Lock = field(default_factory=Lock)
     value: _Value | None = None
 
-    def get(self, engine: Engine) -> _Value:
+    def get(self, source: _Source) -> _Value:
         with self.lock:
             if self.value is None:
-                self.value = self.make(engine)
+                self.value = self.make(source)
             return self.value
 
 
@@ -87,14 +91,21 @@ def _examples(engine: Engine) -> tuple[str, ...]:
     return tuple(islice(good, _SHOWN_EXAMPLES))
 
 
+def _starters(site: Site) -> Starters:
+    from .curriculum.starters import find_starters
+
+    return find_starters(site)
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One page for all its visitors; safe to share between threads."""
 
     engine: Engine
-    _atlas: _Once[Atlas] = field(default_factory=lambda: _Once(_atlas))
-    _twins: _Once[dict[str, tuple[str, ...]]] = field(default_factory=lambda: _Once(_twins))
-    _examples: _Once[tuple[str, ...]] = field(default_factory=lambda: _Once(_examples))
+    _atlas: _Once[Engine, Atlas] = field(default_factory=lambda: _Once(_atlas))
+    _twins: _Once[Engine, dict[str, tuple[str, ...]]] = field(default_factory=lambda: _Once(_twins))
+    _examples: _Once[Engine, tuple[str, ...]] = field(default_factory=lambda: _Once(_examples))
+    _starters: _Once[Site, Starters] = field(default_factory=lambda: _Once(_starters))
 
     def atlas(self) -> Atlas:
         """Return the map's layout: the index's own, or one that is drawn now and kept."""
@@ -116,6 +127,21 @@ class Site:
         self.examples()
         self._twins.get(self.engine)
         self.atlas()
+        self.starters()
+
+    def task_id(self, name: str) -> str:
+        """Return the id of the task that an id, a title, or a part that only one task has names; else the name."""
+        if self.card(name) is not None:
+            return name
+        wanted = fold_text(name)
+        cards = self.engine.catalogue.cards
+        exact = [card.task_id for card in cards if fold_text(card.title) == wanted]
+        near = exact or [card.task_id for card in cards if wanted in fold_text(f"{card.task_id} {card.title}")]
+        return near[0] if len(near) == 1 else name  # the engine says which names are nearest
+
+    def starters(self) -> Starters:
+        """Return examples for the Curriculum tab that have an answer here."""
+        return self._starters.get(self)
 
     def card(self, task_id: str) -> TaskCard | None:
         """Return a task, None if the catalogue doesn't have it."""

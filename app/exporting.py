@@ -33,8 +33,13 @@ class Download:
 
 
 def download(site: Site, address: str, form: str, scope: str) -> Download:
-    """Return the selection (`scope` is `selection`) or all hits (`results`) of an address as a file."""
+    """Return the selection (`scope` is `selection`) or all hits (`results`) of an address as a file.
+
+    `curriculum:0` is the first list of the Curriculum tab, `curriculum:1` the second, and so on.
+    """
     try:
+        if scope.startswith("curriculum:"):
+            return _curriculum(site, State.from_query(address), form, scope.partition(":")[2])
         kind = _form(form)
         state = State.from_query(address)
         chosen = selection(site, state) if scope == "selection" else results(site, state)
@@ -43,6 +48,13 @@ def download(site: Site, address: str, form: str, scope: str) -> Download:
         return Download("", "", "", str(fault))
     stem = "ale-selection" if scope == "selection" else "ale-results"
     return Download(f"{stem}.{kind}", _MEDIA_TYPES[kind], base64.b64encode(content).decode())
+
+
+def _curriculum(site: Site, state: State, form: str, part: str) -> Download:
+    from .curriculum.files import MEDIA_TYPES, content_of
+
+    kind, content = content_of(site, state, form, part)
+    return Download(f"ale-curriculum.{kind}", MEDIA_TYPES[kind], base64.b64encode(content).decode())
 
 
 def selection(site: Site, state: State) -> Selection:

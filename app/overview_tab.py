@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ale_semantic.types import Facet, OperatingSystem, TaskCard, Tier
@@ -151,12 +151,22 @@ def _places(card: TaskCard) -> Iterator[tuple[Tier | None, OperatingSystem | Non
 
 def _cell(count: int, highest: int, search: State, domain: str, tier: Tier | None, os: OperatingSystem | None) -> Cell:
     label = f"{value_label('domain', domain)}, {tier or _NO_TIER}, {_system(os)}: {plural(count, 'task')}"
-    return Cell(count, round(100 * (count / highest) ** 0.6), _link(search, domain, tier, os), label)
+    return Cell(count, shade(count, highest), _link(search, domain, tier, os), label)
 
 
 def _link(search: State, domain: str, tier: Tier | None, os: OperatingSystem | None, *, whole: bool = False) -> str:
     """Return the search that a row or a cell stands for."""
-    named = {"domain": domain} if whole else {"domain": domain, "tier": tier, "os": os}
+    return narrowed(search, {"domain": domain} if whole else {"domain": domain, "tier": tier, "os": os})
+
+
+def shade(count: int, highest: int) -> int:
+    """Return how dark a count's square is, 0 to 100; small counts stay told apart."""
+    share: float = (count / highest) ** 0.6
+    return round(100 * share)
+
+
+def narrowed(search: State, named: Mapping[str, str | None]) -> str:
+    """Return a link to a search with one value for each named field, or (None) without any value of it."""
     chosen = [pair for pair in search.chosen if pair[0] not in named]
     chosen += [(name, str(value)) for name, value in named.items() if value]
     missing = {name for name, value in named.items() if not value} | set(search.missing)

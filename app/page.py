@@ -79,7 +79,7 @@ def script() -> str:
 @cache
 def head() -> str:
     """Return what the page adds to the document's head: its look."""
-    look = "\n".join(_asset(f"css/{name}.css") for name in ("base", "results", "task", "tabs"))
+    look = "\n".join(_asset(f"css/{name}.css") for name in ("base", "results", "task", "tabs", "curriculum"))
     return f"<style>{look}</style>"
 
 

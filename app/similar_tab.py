@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ale_semantic.analysis import fold_text
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.types import SearchResult, Verdict
 
@@ -83,19 +82,9 @@ def resolved(site: Site, state: State) -> State:
     """Return the state with ids where its tasks are named by title, or by a part that only one task has."""
     return replace(
         state,
-        like=tuple(dict.fromkeys(_task_id(site, name) for name in state.like)),
-        unlike=tuple(dict.fromkeys(_task_id(site, name) for name in state.unlike)),
+        like=tuple(dict.fromkeys(map(site.task_id, state.like))),
+        unlike=tuple(dict.fromkeys(map(site.task_id, state.unlike))),
     )
-
-
-def _task_id(site: Site, name: str) -> str:
-    if site.card(name) is not None:
-        return name
-    wanted = fold_text(name)
-    cards = site.engine.catalogue.cards
-    exact = [card.task_id for card in cards if fold_text(card.title) == wanted]
-    near = exact or [card.task_id for card in cards if wanted in fold_text(f"{card.task_id} {card.title}")]
-    return near[0] if len(near) == 1 else name  # the engine says which names are nearest
 
 
 def choices(site: Site, state: State) -> list[Choice]:

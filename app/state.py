@@ -27,6 +27,7 @@ class Tab(StrEnum):
 
     SEARCH = "search"
     SIMILAR = "similar"
+    CURRICULUM = "curriculum"
     MAP = "map"
     OVERVIEW = "overview"
     SELECTION = "selection"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from . import map_tab, overview_tab, search_tab, selection_tab, similar_tab
 from .context import Screen, Site
+from .curriculum import tab as curriculum_tab
 from .state import State, Tab
 
 
@@ -22,6 +23,7 @@ class TabEntry:
 TABS: tuple[TabEntry, ...] = (
     TabEntry(Tab.SEARCH, "Search", search_tab.view),
     TabEntry(Tab.SIMILAR, "Similar", similar_tab.view),
+    TabEntry(Tab.CURRICULUM, "Curriculum", curriculum_tab.view),
     TabEntry(Tab.MAP, "Map", map_tab.view),
     TabEntry(Tab.OVERVIEW, "Overview", overview_tab.view),
     TabEntry(Tab.SELECTION, "Selection", selection_tab.view),

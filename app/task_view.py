@@ -10,6 +10,8 @@ from ale_semantic.filters import field
 from ale_semantic.types import Hit, TaskCard
 
 from .context import Screen, Site
+from .curriculum.asking import CurriculumView, Example
+from .curriculum.parameters import fresh
 from .search_tab import fault_view
 from .state import State, Tab
 from .view import render
@@ -44,8 +46,20 @@ def view(site: Site, state: State) -> Screen:
         back=state.link(task=""),
         back_label=_back_label(state),
         base=State(tab=state.tab, query=state.query),
+        curriculum=curriculum_links(card),
     )
     return Screen(html, f"{card.title} – ALE Semantic", f"Task: {card.title}")
+
+
+def curriculum_links(card: TaskCard) -> tuple[Example, ...]:
+    """Return where the Curriculum tab leads on from a task."""
+    task = card.task_id
+    return (
+        Example("Ladder", fresh(State(), CurriculumView.LADDERS, task=task)),
+        Example("Prerequisites", fresh(State(), CurriculumView.PREREQUISITES, task=task)),
+        Example("Path from here", fresh(State(), CurriculumView.PATH, start=task)),
+        Example("Path to here", fresh(State(), CurriculumView.PATH, goal=task)),
+    )
 
 
 def why(site: Site, state: State) -> Hit | None:
@@ -85,5 +99,5 @@ def _on_other_level(near: Sequence[TaskCard], card: TaskCard, *, harder: bool) -
 
 
 def _back_label(state: State) -> str:
-    names = {Tab.SEARCH: "results", Tab.SIMILAR: "similar tasks"}
+    names = {Tab.SEARCH: "results", Tab.SIMILAR: "similar tasks", Tab.CURRICULUM: "the curriculum"}
     return f"Back to {names.get(state.tab, str(state.tab))}"

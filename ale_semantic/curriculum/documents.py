@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ale_semantic.curriculum.coverage import CoverageResult
 from ale_semantic.curriculum.ladders import Ladder
 from ale_semantic.curriculum.path_request import PathResult, Step
+from ale_semantic.curriculum.prerequisites import PrerequisiteResult
 from ale_semantic.curriculum.quotas import Quota
-from ale_semantic.curriculum.records import Pool, Record, plain
+from ale_semantic.curriculum.records import Pool, Record, TaskRef, plain
+from ale_semantic.curriculum.splits import SplitResult
 from ale_semantic.curriculum.subsets import SubsetResult
 from ale_semantic.errors import CurriculumError
-from ale_semantic.types import Provenance
+from ale_semantic.types import Band, Provenance
 
 FORMAT = "ale-semantic curriculum 1"
 _WIDTH = 100
@@ -116,6 +119,60 @@ class Curriculum(Record):
             tasks=tasks,
             provenance=_made_by(result.provenance),
         )
+
+    @classmethod
+    def of_split(cls, result: SplitResult, *, test: bool) -> Curriculum:
+        """Make a curriculum of one side of a split."""
+        asked, name = result.request, "test" if test else "train"
+        goal = f"{name} tasks of a split with a test share of {asked.test:g}, no near twin on the other side"
+        constraints = Constraints(where=_where(asked.pool), exclude=asked.pool.exclude, no_near_twins=False)
+        entries = [(task, "") for task in (result.test if test else result.train)]
+        return cls._listed(f"Split: {name}", goal, constraints, entries, result.provenance)
+
+    @classmethod
+    def of_topics(cls, result: CoverageResult) -> Curriculum:
+        """Make a curriculum of the best task for each topic, in the order of the topics, without those that miss.
+
+        Raises:
+            CurriculumError: if no topic has a task.
+        """
+        best = [
+            (each.best, f"{'best' if each.band is Band.STRONG else 'nearest'} for {each.topic}")
+            for each in result.topics
+            if each.best is not None and each.band is not Band.NONE
+        ]
+        if not best:
+            raise CurriculumError("no topic is covered, so there is no list to keep: use other words or a wider filter")
+        goal = f"cover {', '.join(each.topic for each in result.topics)}"
+        return cls._listed("Topics", goal, Constraints(no_near_twins=False), best, result.provenance)
+
+    @classmethod
+    def of_prerequisites(cls, result: PrerequisiteResult) -> Curriculum:
+        """Make a curriculum of what comes before a task, the task, and what it opens up."""
+        name = result.task.task_id
+        entries = [
+            *((trainer.task, f"comes before {name}") for trainer in reversed(result.before)),
+            (result.task, "the task itself"),
+            *((trainer.task, f"opened up by {name}") for trainer in result.opens),
+        ]
+        goal = f"what comes before and after {name}"
+        return cls._listed(f"Around {name}", goal, Constraints(no_near_twins=False), entries, result.provenance)
+
+    @classmethod
+    def _listed(
+        cls,
+        title: str,
+        goal: str,
+        constraints: Constraints,
+        entries: Iterable[tuple[TaskRef, str]],
+        provenance: Provenance | None,
+    ) -> Curriculum:
+        """Make a curriculum of tasks with reasons; one that comes again gives its further reasons to the first."""
+        reasons: dict[str, list[str]] = {}
+        for task, why in entries:
+            reasons.setdefault(task.task_id, []).append(why)
+        tasks = tuple(CurriculumTask(task_id, "; ".join(filter(None, whys))) for task_id, whys in reasons.items())
+        return cls(title=title, goal=goal, constraints=constraints, tasks=tasks, provenance=_made_by(provenance))
 
     @classmethod
     def _made(

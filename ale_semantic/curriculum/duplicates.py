@@ -64,11 +64,12 @@ class TwinPair(Record):
 
 @dataclass(frozen=True, slots=True)
 class DuplicateReport(Record):
-    """The pairs at these thresholds, most alike first, out of so many compared."""
+    """The pairs at these thresholds, most alike first, out of so many compared; `found` counts those left out too."""
 
     thresholds: TwinThresholds
     pairs: tuple[TwinPair, ...]
     compared: int
+    found: int
     provenance: Provenance | None
 
 
@@ -100,6 +101,7 @@ def duplicates(
     thresholds: TwinThresholds | None = None,
     pool: Pool | None = None,
     include_weak: bool = False,
+    most: int | None = None,
 ) -> DuplicateReport:
     """List the near-duplicate pairs of the pool; other thresholds embed nothing again.
 
@@ -108,6 +110,7 @@ def duplicates(
         thresholds: from where on a pair is listed.
         pool: which tasks are compared; None compares all.
         include_weak: also list pairs that are worth a look.
+        most: list no more pairs than this; None lists all.
     """
     limits, chosen = thresholds or TwinThresholds(), pool or Pool()
     material = Material.of(engine)
@@ -115,15 +118,14 @@ def duplicates(
     require_tasks(allowed, chosen)
     degrees = limits.degree(material.overlap, material.near())
     degrees = np.triu(np.where(allowed[:, None] & allowed[None, :], degrees, 0.0), k=1)
-    order = np.argsort(-degrees, axis=None, kind="stable")
-    pairs = []
-    for first, second in zip(*np.unravel_index(order, degrees.shape), strict=True):
-        degree = float(degrees[first, second])
-        if degree < (WEAK_SHARE if include_weak else 1.0):
-            break
-        pairs.append(_pair(material, int(first), int(second), degree))
+    found = int(np.sum(degrees >= (WEAK_SHARE if include_weak else 1.0)))
+    order = np.argsort(-degrees, axis=None, kind="stable")[: found if most is None else min(found, most)]
+    pairs = tuple(
+        _pair(material, int(first), int(second), float(degrees[first, second]))
+        for first, second in zip(*np.unravel_index(order, degrees.shape), strict=True)
+    )
     count = int(allowed.sum())
-    return DuplicateReport(limits, tuple(pairs), count * (count - 1) // 2, material.provenance)
+    return DuplicateReport(limits, pairs, count * (count - 1) // 2, found, material.provenance)
 
 
 def _pair(material: Material, first: int, second: int, degree: float) -> TwinPair:

@@ -57,6 +57,12 @@ def parse_own_tasks(text: str, *, kind: str, name: str) -> tuple[OwnTask, ...]:
     return found
 
 
+def kind_of(text: str) -> str:
+    """Return the kind of pasted text: jsonl if its first line is a JSON object or text, else plain text."""
+    first = text.lstrip()[:1]
+    return "jsonl" if first in ("{", '"') else "txt"
+
+
 def _jsonl(text: str, name: str) -> Iterator[OwnTask]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

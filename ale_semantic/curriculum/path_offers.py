@@ -10,6 +10,7 @@ from ale_semantic.curriculum.records import FailedLimit, LimitError, Pool
 
 Find = Callable[[PathRequest], PathResult | None]
 
+TOGETHER = "with the others"  # what is asked of a limit that stands in the way only together with others
 _STEP_SLACKS = (0.05, 0.1, 0.2, 0.4, 2.0)
 _SKILL_SLACKS = (1, 2, 4, 8)
 
@@ -61,7 +62,7 @@ def _without_single_cause(request: PathRequest, find: Find) -> LimitError:
             "no path leads from the start to the goal even without the limits: the pool holds too few tasks with "
             "a tier. Widen the pool"
         )
-    failed = tuple(FailedLimit(limit, "with the others", "loosen several") for limit in limits)
+    failed = tuple(FailedLimit(limit, TOGETHER, "loosen several") for limit in limits)
     names = ", ".join(limits)
     return LimitError(f"no path meets {names} together. {_offer(free)}", failed=failed, nearest=free)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,19 +145,42 @@ def _requirements(
     asked = needs(request.quotas)
     if asked.complete(()) is not None:
         fields = ", ".join(request.cover)
-        limits = f"k = {request.k}{' and the quotas leave' if request.quotas else ' leaves'}"
-        return asked, (f"{limits} no room for each value of {fields}",)
+        limits = f"with k = {request.k}{' and these quotas' if request.quotas else ''}"
+        return asked, (f"{limits} not every value of {fields} can be met",)
     raise _refusal(material, asked, request)
 
 
 def _refusal(material: Material, asked: Requirements, request: SubsetRequest) -> LimitError:
     rows, failed = asked.offer()
     picks = tuple(Pick(material.ref(row), 0.0, 0, "nearest choice") for row in rows)
-    nearest = SubsetResult(request, picks, 0.0, 0.0, 0.0, (), 0, (), material.provenance) if picks else None
+    nearest = (
+        SubsetResult(_loosened(request, asked, rows), picks, 0.0, 0.0, 0.0, (), 0, (), material.provenance)
+        if picks
+        else None
+    )
     names = "; ".join(map(str, failed)) or "the must-haves and exclusions contradict each other"
     ids = ", ".join(pick.task.task_id for pick in picks[:5])
     offer = f". Nearest: {len(picks)} tasks ({ids}{', ...' if len(picks) > 5 else ''})" if picks else ""
     return LimitError(f"no choice meets all limits; in the way: {names}{offer}", failed=failed, nearest=nearest)
+
+
+def _loosened(request: SubsetRequest, asked: Requirements, rows: Sequence[int]) -> SubsetRequest:
+    """Return the request with the size and quotas that a choice of rows has; one for each value is dropped whole."""
+    have = dict(zip(asked.quotas, asked.holds[:, list(rows)].sum(axis=1).tolist(), strict=True))
+    missed = {quota.field for quota, count in have.items() if count < quota.least or count > _most(quota)}
+    kept = []
+    for quota in request.quotas:
+        if quota.value == EACH:
+            kept += [quota] if quota.field not in missed else []
+            continue
+        most = None if quota.most is None else max(quota.most, have[quota])
+        looser = replace(quota, least=min(quota.least, have[quota]), most=most)
+        kept += [looser] if looser.least or looser.most is not None else []
+    return replace(request, k=max(1, len(rows)), quotas=tuple(kept))
+
+
+def _most(quota: Quota) -> float:
+    return np.inf if quota.most is None else quota.most
 
 
 def _weights(engine: Engine, request: SubsetRequest, allowed: Mask) -> Weights:

@@ -5,6 +5,7 @@ const isPlainClick = (event) =>
 const onClick = {
   "[data-sel]": (node) => toggleTask(node.dataset.sel),
   "[data-sel-page]": () => addTasks(all(".results [data-task]", main).map((node) => node.dataset.task)),
+  "[data-sel-list]": (node) => addTasks(all("[data-task]", node.closest("[data-list]")).map((entry) => entry.dataset.task)),
   "[data-move]": (node) => {
     moveTask(node.dataset.task, Number(node.dataset.move));
     show({ focus: node.dataset.key });
@@ -38,8 +39,9 @@ root.addEventListener("click", (event) => {
   if (link) {
     if (!isPlainClick(event)) return;
     event.preventDefault();
-    rememberQuery(link.closest(".examples") ? link.textContent.trim() : "");
-    go(link.getAttribute("href").slice(1));
+    const query = link.getAttribute("href").slice(1);
+    rememberQuery(link.closest(".examples") ? valueOf(pairsOf(query), "q") : "");
+    go(query);
     return;
   }
   const row = event.target.closest("[data-open]");
@@ -59,7 +61,8 @@ root.addEventListener("pointerdown", (event) => {
 function controlPairs(controls) {
   let pairs = without(pairsOf(location.search), "page", "task");
   for (const control of controls) {
-    const added = control.multiple ? [...control.selectedOptions].map((option) => option.value) : [control.value.trim()];
+    const value = control.type === "checkbox" && !control.checked ? "" : control.value.trim();
+    const added = control.multiple ? [...control.selectedOptions].map((option) => option.value) : [value];
     const wanted = added.filter((value) => value && value !== (control.dataset.default ?? ""));
     const kept = "append" in control.dataset ? pairs : without(pairs, control.name);
     pairs = [...kept, ...wanted.map((value) => [control.name, value])];
@@ -71,6 +74,7 @@ root.addEventListener("change", (event) => {
   const control = event.target;
   if (control.matches("[data-facet]")) goPairs(facetPairs(control));
   else if (control.matches("select[data-nav]")) goPairs(controlPairs([control]));
+  else if (control.matches("input[type=range][data-nav]")) submitForm(control.form, { replace: true }); // no step to go back to
   else if (control.matches("[data-note]")) {
     basket.notes.set(control.dataset.note, control.value.trim());
     keepBasket();
@@ -78,6 +82,8 @@ root.addEventListener("change", (event) => {
 });
 
 root.addEventListener("input", (event) => {
+  const output = event.target.id && one(`output[data-of="${CSS.escape(event.target.id)}"]`, main);
+  if (output) output.textContent = Number(event.target.value).toFixed(2);
   if (!event.target.matches("[data-within]")) return;
   memoryOf(boxOf(event.target)).within = event.target.value;
   arrangeBox(boxOf(event.target));
@@ -86,8 +92,17 @@ root.addEventListener("input", (event) => {
 root.addEventListener("submit", (event) => {
   event.preventDefault();
   if (event.target.matches("[data-search]")) return submitQuery();
-  if (event.target.matches("[data-nav]")) goPairs(controlPairs(all("[name]", event.target)));
+  if (event.target.matches("[data-nav]")) submitForm(event.target);
 });
+
+const LONGEST = 50000; // characters of an address; servers refuse longer ones
+
+/** All of a form's controls at once, so that none loses what has been typed. */
+function submitForm(form, options) {
+  const pairs = controlPairs(all("[name]", form));
+  if (encode(pairs).length > LONGEST) return toast("That is too much text for this page: use a shorter one, or the command line.", true);
+  goPairs(pairs, options);
+}
 
 function submitQuery() {
   const text = one("#ale-q").value.trim();

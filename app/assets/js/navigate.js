@@ -58,7 +58,7 @@ let shown = null;
 function viewOf(address) {
   if (address === null) return null;
   const pairs = pairsOf(address);
-  return ["tab", "task", "page"].map((name) => valueOf(pairs, name)).join(" ");
+  return ["tab", "task", "page", "curriculum.view"].map((name) => valueOf(pairs, name)).join(" ");
 }
 
 function keyOfFocus() {

@@ -1,0 +1,1 @@
+"""The Curriculum tab: one module for each of its views, over the engine's curriculum design."""
