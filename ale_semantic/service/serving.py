@@ -17,9 +17,10 @@ from ale_semantic.settings import Settings
 
 from .config import ServiceConfig, ServiceConfigError
 from .core import Service
+from .guarding import check_exposure
 from .holder import EngineHolder
-from .logs import logging_config
 from .pool import WorkPool
+from .protocol import uvicorn_settings
 from .telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -97,14 +98,11 @@ def uvicorn_config(config: ServiceConfig, app: FastAPI | Worker) -> Config:
 
     return uvicorn.Config(
         app,
+        **uvicorn_settings(config),
         factory=isinstance(app, Worker),
         host=config.host,
         port=config.port,
         workers=config.workers,
-        log_config=logging_config(config),
-        access_log=False,  # it would write query strings
-        server_header=False,
-        proxy_headers=False,  # those of trusted proxies are read by the service itself
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
@@ -143,7 +141,8 @@ def address_of(bound: socket.socket) -> str:
 
 
 def _check(config: ServiceConfig) -> None:
-    """Find out before anything is started whether it can work."""
+    """Find out before anything is started whether it can work, and may."""
+    check_exposure(config)
     if config.workers > 1 and config.ui:
         raise ServiceConfigError(
             "the page keeps what its visitors do in one process: serve it with workers = 1, or leave it out (--no-ui)"
