@@ -18,7 +18,7 @@ from . import documentation, embedding_routes, guarding, health_routes, search_r
 from .core import Service
 from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
-from .validation import validation_problem
+from .validation import unreadable_body, validation_problem
 
 if TYPE_CHECKING:
     from fastapi.routing import APIRoute
@@ -98,6 +98,8 @@ async def _on_fault(request: Request, fault: Exception) -> Response:
 
 async def _on_http_fault(request: Request, fault: Exception) -> Response:
     fault = cast(HTTPException, fault)
+    if fault.status_code == 400:  # FastAPI's own: a body so malformed that even its fault has no place
+        return unreadable_body().response(request.scope)
     return problem_of_status(fault.status_code, str(fault.detail), fault.headers).response(request.scope)
 
 

@@ -20,7 +20,7 @@ def validation_problem(faults: Sequence[Mapping[str, Any]], known: Iterable[str]
         known: the names of the parameters that the route takes.
     """
     if faults and faults[0]["type"] == "json_invalid":
-        return Problem(422, "bad-json", "The body is no JSON", f"the body is no JSON: {_json_fault(faults[0])}")
+        return unreadable_body(_json_fault(faults[0]))
     told = [_sentence(fault) for fault in faults[:_TOLD]]
     if len(faults) > _TOLD:
         told.append(f"and {len(faults) - _TOLD} more")
@@ -37,6 +37,11 @@ def validation_problem(faults: Sequence[Mapping[str, Any]], known: Iterable[str]
         param=_name(first) or None,
         nearest=near,
     )
+
+
+def unreadable_body(reason: str = "it is too deeply nested, or not in UTF-8") -> Problem:
+    """Return the problem for a body that is no JSON."""
+    return Problem(422, "bad-json", "The body is no JSON", f"the body is no JSON: {reason}")
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
