@@ -12,7 +12,11 @@
     │   └── BundleMismatchError  it was built with another model, layout or format
     ├── JudgmentError        a qrels file or a run can't be read
     ├── CurriculumError      a curriculum can't be made or read under its constraints
-    └── MissingExtraError    an optional package isn't installed: carries the pip line
+    │   ├── LimitError           nothing meets all limits: carries them and the nearest result
+    │   │   └── EmptyPoolError       the filter and the exclusions leave no task to choose from
+    │   └── TimeLimitError       it would take longer than it may
+    ├── MissingExtraError    an optional package isn't installed: carries the pip line
+    └── ServiceError         what only the service refuses: service/problems.py, with the status of each
 
 Each message names the thing and the cure. The command line prints it on one line and exits with 2; the
 service turns it into a 4xx answer. Any other exception is a bug and keeps its traceback.
@@ -20,7 +24,9 @@ service turns it into a 4xx answer. Any other exception is a bug and keeps its t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from ale_semantic.types import FailedLimit
 
 EXIT_CODE = 2
 
@@ -106,6 +112,24 @@ class JudgmentError(AleSemanticError):
 
 class CurriculumError(AleSemanticError):
     """A curriculum that can't be made or read under its constraints."""
+
+
+class LimitError(CurriculumError):
+    """Nothing meets all limits; `failed` says which of them stand in the way, `nearest` is the best result, if any."""
+
+    def __init__(self, message: str, *, failed: Sequence[FailedLimit] = (), nearest: object | None = None) -> None:
+        """Keep the failed limits and the offer beside the message."""
+        super().__init__(message)
+        self.failed = tuple(failed)
+        self.nearest = nearest
+
+
+class EmptyPoolError(LimitError):
+    """The filter and the exclusions leave no task to choose from."""
+
+
+class TimeLimitError(CurriculumError):
+    """A curriculum that would take longer than the time given to it."""
 
 
 class MissingExtraError(AleSemanticError):

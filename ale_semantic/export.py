@@ -121,7 +121,7 @@ def _jsonl(selection: Selection) -> bytes:
 
 
 def _markdown(selection: Selection) -> bytes:
-    origin = [f"- {name}: {_markdown_text(value) or '-'}" for name, value in selection.origin().items()]
+    origin = [f"- {name}: {markdown_text(value) or '-'}" for name, value in selection.origin().items()]
     lines = ["# Tasks", "", *origin, ""]
     lines += ["| # | task | title | tiers | system | software | note |", "|---|---|---|---|---|---|---|"]
     for place, task in enumerate(selection.tasks, start=1):
@@ -135,10 +135,10 @@ def _markdown(selection: Selection) -> bytes:
             ", ".join(card.software_names),
             task.note,
         )
-        lines.append("| " + " | ".join(_markdown_text(cell) for cell in cells) + " |")
+        lines.append("| " + " | ".join(markdown_text(cell) for cell in cells) + " |")
     for task in selection.tasks:
         address = CARD_ADDRESS + quote(task.card.task_id)
-        title, task_id, summary = map(_markdown_text, (task.card.title, task.card.task_id, task.card.summary))
+        title, task_id, summary = map(markdown_text, (task.card.title, task.card.task_id, task.card.summary))
         lines += ["", f"## {title}", "", f"[{task_id}]({address})", "", summary]
     return ("\n".join(lines) + "\n").encode()
 
@@ -190,7 +190,7 @@ def _cell(value: Any) -> Any:
     return "'" + value if isinstance(value, str) and FORMULA.match(value) else value
 
 
-def _markdown_text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Return text as Markdown that shows it literally, on one line."""
     flat = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     flat = _MARKS.sub(r"\\\g<0>", flat)

@@ -215,6 +215,19 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedLimit:
+    """A limit that can't be met: its name, what was asked, and the nearest value that can be had."""
+
+    limit: str
+    asked: str
+    nearest: str
+
+    def __str__(self) -> str:
+        """Return the limit as part of a sentence."""
+        return f"{self.limit} {self.asked} ({self.nearest})"
+
+
+@dataclass(frozen=True, slots=True)
 class Recognised:
     """A part of the query that was taken for more than words, shown as a chip that can be switched off.
 

@@ -9,19 +9,27 @@ import typer
 
 from ale_semantic.cli import curriculum_files
 from ale_semantic.cli.curriculum_files import answer
-from ale_semantic.cli.options import IndexOption, JsonOption, WhereOption, open_engine
+from ale_semantic.cli.options import (
+    ClosenessOption,
+    DomainOption,
+    ExcludeOption,
+    ForceOption,
+    IndexOption,
+    JsonOption,
+    OutOption,
+    SystemOption,
+    TwinsOption,
+    WhereOption,
+    WordingOption,
+    open_engine,
+    pool_of,
+    thresholds_of,
+)
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.types import Tier
 
 if TYPE_CHECKING:
-    from ale_semantic.curriculum import Curriculum, Pool
-
-DomainOption = Annotated[list[str] | None, typer.Option("--domain", help="Take tasks of this domain (repeatable).")]
-SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Take tasks of this system (repeatable).")]
-ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="Leave this task out (repeatable).")]
-OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Also save it as a curriculum file (.yaml).")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
-TwinsOption = Annotated[bool, typer.Option("--allow-twins", help="Near twins may both be taken.")]
+    from ale_semantic.curriculum import Curriculum
 
 app = typer.Typer(
     name="curriculum",
@@ -55,7 +63,7 @@ def ladder(
     from ale_semantic.curriculum.views import ladders_view
 
     least = RUNG_CLOSENESS if min_closeness is None else min_closeness
-    asked = LadderRequest(task=task, pool=_pool(where, domain, system, exclude), min_closeness=least)
+    asked = LadderRequest(task=task, pool=pool_of(where, domain, system, exclude), min_closeness=least)
     result = ladders(open_engine(index), asked)
     if out is not None:
         if len(result.ladders) != 1:
@@ -108,7 +116,7 @@ def path(
         max_step=max_step,
         max_new_skills=max_new_skills,
         max_tier_jump=max_tier_jump,
-        pool=_pool(where, domain, system, exclude),
+        pool=pool_of(where, domain, system, exclude),
         allow_twins=allow_twins,
     )
     result = find_path(open_engine(index), asked)
@@ -149,7 +157,7 @@ def subset(
 
     asked = SubsetRequest(
         k=k,
-        pool=_pool(where, domain, system, exclude),
+        pool=pool_of(where, domain, system, exclude),
         topic=topic,
         quotas=tuple(map(Quota.parse, quota or ())),
         must=tuple(must or ()),
@@ -165,8 +173,8 @@ def subset(
 def split(
     test: Annotated[float, typer.Option(help="Share of test tasks.")] = 0.2,
     balance: Annotated[list[str] | None, typer.Option(help="Field to balance; default: domain, tier.")] = None,
-    wording: Annotated[float | None, typer.Option(help="Shared wording from which two tasks are near twins.")] = None,
-    closeness: Annotated[float | None, typer.Option(help="Closeness from which two tasks are near twins.")] = None,
+    wording: WordingOption = None,
+    closeness: ClosenessOption = None,
     seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 0,
     where: WhereOption = "",
     domain: DomainOption = None,
@@ -181,17 +189,17 @@ def split(
 
         ale-semantic curriculum split --test 0.2 --json
     """
-    from ale_semantic.curriculum import SplitRequest, TwinThresholds
+    from ale_semantic.curriculum import SplitRequest
     from ale_semantic.curriculum import split as split_tasks
     from ale_semantic.curriculum.views import split_view
 
-    usual = TwinThresholds()
+    twins = thresholds_of(wording, closeness)
     asked = SplitRequest(
         test=test,
-        pool=_pool(where, domain, system, exclude),
+        pool=pool_of(where, domain, system, exclude),
         balance=tuple(balance) if balance is not None else ("domain", "tier"),
-        wording=usual.wording if wording is None else wording,
-        closeness=usual.closeness if closeness is None else closeness,
+        wording=twins.wording,
+        closeness=twins.closeness,
         seed=seed,
     )
     answer(split_tasks(open_engine(index), asked), split_view, as_json)
@@ -218,7 +226,7 @@ def coverage(
     from ale_semantic.curriculum.views import coverage_view
 
     listed = read_topics(curriculum_files.read_text(topics)) if topics is not None else ()
-    pool = _pool(where, domain, system, exclude)
+    pool = pool_of(where, domain, system, exclude)
     answer(cover(open_engine(index), pool=pool, topics=(*listed, *(topic or ()))), coverage_view, as_json)
 
 
@@ -240,14 +248,8 @@ def prerequisites(
     from ale_semantic.curriculum import prerequisites as find_prerequisites
     from ale_semantic.curriculum.views import prerequisites_view
 
-    pool = _pool(where, domain, system, exclude)
+    pool = pool_of(where, domain, system, exclude)
     answer(find_prerequisites(open_engine(index), task, pool=pool), prerequisites_view, as_json)
-
-
-def _pool(where: str, domain: list[str] | None, system: list[str] | None, exclude: list[str] | None) -> Pool:
-    from ale_semantic.curriculum import Pool
-
-    return Pool(where=where, domains=tuple(domain or ()), systems=tuple(system or ()), exclude=tuple(exclude or ()))
 
 
 def _save(curriculum: Curriculum, file: Path, *, force: bool) -> None:

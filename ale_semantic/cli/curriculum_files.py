@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ale_semantic.cli.options import (
+    ClosenessOption,
+    ForceOption,
     IndexOption,
     JsonOption,
     WhereOption,
+    WordingOption,
     load_catalogue,
     open_engine,
     show,
     show_json,
+    thresholds_of,
     warn,
 )
 from ale_semantic.errors import AleSemanticError
@@ -33,8 +37,8 @@ def duplicates(
     own: Annotated[
         Path | None, typer.Option(help="Your own tasks (.jsonl, .csv or text): compare them instead.")
     ] = None,
-    wording: Annotated[float | None, typer.Option(help="Shared wording from which two tasks are near twins.")] = None,
-    closeness: Annotated[float | None, typer.Option(help="Closeness from which two tasks are near twins.")] = None,
+    wording: WordingOption = None,
+    closeness: ClosenessOption = None,
     weak: Annotated[bool, typer.Option("--weak", help="Also list pairs that are worth a look.")] = False,
     where: WhereOption = "",
     index: IndexOption = None,
@@ -48,15 +52,11 @@ def duplicates(
 
         ale-semantic curriculum duplicates --own my_tasks.jsonl --json
     """
-    from ale_semantic.curriculum import Pool, TwinThresholds, leaks, read_own_tasks
+    from ale_semantic.curriculum import Pool, leaks, read_own_tasks
     from ale_semantic.curriculum import duplicates as find_duplicates
     from ale_semantic.curriculum.views import duplicates_view, leaks_view
 
-    usual = TwinThresholds()
-    thresholds = TwinThresholds(
-        wording=usual.wording if wording is None else wording,
-        closeness=usual.closeness if closeness is None else closeness,
-    )
+    thresholds = thresholds_of(wording, closeness)
     if own is not None:
         tasks = read_own_tasks(own)
         answer(leaks(open_engine(index), tasks, thresholds=thresholds), leaks_view, as_json)
@@ -91,7 +91,7 @@ def export(
     target: Annotated[
         Path, typer.Argument(help="File to write: .txt (ALE task list), .md, .svg, .png or .pdf (chart).")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: ForceOption = False,
     index: IndexOption = None,
 ) -> None:
     """Write a curriculum as ALE task list, Markdown, or skill x step chart.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from ale_semantic.catalogue import Catalogue
+    from ale_semantic.curriculum import Pool, TwinThresholds
     from ale_semantic.engine import Engine
 
 CardsOption = Annotated[
@@ -37,6 +38,18 @@ KOption = Annotated[int, typer.Option("--k", "-k", help="Hits on this page.")]
 OffsetOption = Annotated[int, typer.Option("--offset", help="Hits before this page.")]
 ModeOption = Annotated[Mode, typer.Option("--mode", help="Legs that take part.")]
 BandOption = Annotated[Band | None, typer.Option("--min-band", help="Leave out hits below this band.")]
+DomainOption = Annotated[list[str] | None, typer.Option("--domain", help="Take tasks of this domain (repeatable).")]
+SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Take tasks of this system (repeatable).")]
+ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="Leave this task out (repeatable).")]
+TwinsOption = Annotated[bool, typer.Option("--allow-twins", help="Near twins may both be taken.")]
+WordingOption = Annotated[
+    float | None, typer.Option("--wording", help="Shared wording from which two tasks are near twins.")
+]
+ClosenessOption = Annotated[
+    float | None, typer.Option("--closeness", help="Closeness from which two tasks are near twins.")
+]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Also save it as a curriculum file (.yaml).")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) instead of a table.")]
 
 
@@ -70,6 +83,24 @@ def index_folder(index: Path | None) -> Path:
     from ale_semantic.settings import Settings
 
     return index or Settings.from_environment().index
+
+
+def pool_of(where: str, domain: list[str] | None, system: list[str] | None, exclude: list[str] | None) -> Pool:
+    """Return the pool of tasks that the options describe."""
+    from ale_semantic.curriculum import Pool
+
+    return Pool(where=where, domains=tuple(domain or ()), systems=tuple(system or ()), exclude=tuple(exclude or ()))
+
+
+def thresholds_of(wording: float | None, closeness: float | None) -> TwinThresholds:
+    """Return from where on two tasks are near twins; what isn't given is as usual."""
+    from ale_semantic.curriculum import TwinThresholds
+
+    usual = TwinThresholds()
+    return TwinThresholds(
+        wording=usual.wording if wording is None else wording,
+        closeness=usual.closeness if closeness is None else closeness,
+    )
 
 
 def load_catalogue(cards: str | None, revision: str | None, *, skip_invalid: bool, smoke_tests: bool) -> Catalogue:

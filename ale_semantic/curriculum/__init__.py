@@ -16,9 +16,11 @@ from ale_semantic.curriculum.path_request import PathRequest, PathResult, Step
 from ale_semantic.curriculum.paths import path
 from ale_semantic.curriculum.prerequisites import PrerequisiteResult, prerequisites
 from ale_semantic.curriculum.quotas import Quota
-from ale_semantic.curriculum.records import FailedLimit, LimitError, Pool, TaskRef
+from ale_semantic.curriculum.records import Pool, TaskRef
 from ale_semantic.curriculum.splits import SplitRequest, SplitResult, split
 from ale_semantic.curriculum.subsets import SubsetRequest, SubsetResult, subset
+from ale_semantic.errors import LimitError
+from ale_semantic.types import FailedLimit
 
 __all__ = [
     "CatalogueDiff",

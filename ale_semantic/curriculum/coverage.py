@@ -12,6 +12,7 @@ import numpy as np
 from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.records import Pool, Record, TaskRef, require_tasks
 from ale_semantic.curriculum.skills import NO_SKILLS
+from ale_semantic.curriculum.time_limit import require_time
 from ale_semantic.errors import CurriculumError
 from ale_semantic.types import Band, Provenance
 
@@ -127,6 +128,7 @@ def _rare_skills(material: Material, rows: Sequence[int], most: int = 1) -> tupl
 
 
 def _topic(engine: Engine, pool: Pool, topic: str) -> TopicCoverage:
+    require_time()
     found = engine.search(topic, where=pool.condition(), k=_BEST_SHOWN + len(pool.exclude), facets=False)
     hits = [hit for hit in found.hits if hit.task_id not in pool.exclude][:_BEST_SHOWN]
     if not hits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from ale_semantic.catalogue import Catalogue
@@ -12,6 +11,7 @@ from ale_semantic.curriculum.checks import CheckResult, check_material
 from ale_semantic.curriculum.documents import Curriculum
 from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.records import Record, TaskRef
+from ale_semantic.curriculum.time_limit import require_time
 from ale_semantic.texts import SEARCHED_FIELDS, field_text
 from ale_semantic.types import Field, TaskCard
 
@@ -198,7 +198,10 @@ def _machine(before: TaskCard, after: TaskCard) -> Iterator[tuple[str, str, str]
 def _text_change(name: Field, before: str, after: str) -> TextChange | None:
     if before == after:
         return None
-    kept = SequenceMatcher(None, before.split(), after.split(), autojunk=False).ratio()
+    from rapidfuzz.distance import Indel
+
+    require_time()
+    kept = Indel.normalized_similarity(before.split(), after.split())
     return TextChange(str(name), kept, len(before), len(after))
 
 

@@ -9,10 +9,8 @@ from urllib.parse import quote
 from ale_semantic.curriculum.checks import check
 from ale_semantic.curriculum.documents import Curriculum
 from ale_semantic.curriculum.material import Material
-from ale_semantic.curriculum.records import LimitError
-from ale_semantic.errors import MissingExtraError
-from ale_semantic.export import CARD_ADDRESS
-from ale_semantic.export import _markdown_text as markdown_text
+from ale_semantic.errors import LimitError, MissingExtraError
+from ale_semantic.export import CARD_ADDRESS, markdown_text
 
 if TYPE_CHECKING:
     from ale_semantic.engine import Engine

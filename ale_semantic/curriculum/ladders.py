@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ale_semantic.curriculum.material import TWIN_WORDING, Likeness, Material
 from ale_semantic.curriculum.path_request import Step
 from ale_semantic.curriculum.path_steps import describe
-from ale_semantic.curriculum.records import EVERYTHING, LimitError, Pool, Record, TaskRef, require_tasks, tiers_of
+from ale_semantic.curriculum.records import EVERYTHING, Pool, Record, TaskRef, require_tasks, tiers_of
 from ale_semantic.curriculum.relevance import task_relevance
-from ale_semantic.errors import CurriculumError
+from ale_semantic.errors import CurriculumError, LimitError
 from ale_semantic.types import Provenance
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.path_request import PathRequest
-from ale_semantic.curriculum.records import FailedLimit, LimitError, require_tasks, tier_of_level, tiers_of
+from ale_semantic.curriculum.records import require_tasks, tier_of_level, tiers_of
 from ale_semantic.curriculum.relevance import (
     Relevance,
     central_relevance,
@@ -19,9 +19,9 @@ from ale_semantic.curriculum.relevance import (
     topic_relevance,
 )
 from ale_semantic.curriculum.skills import find_skill, require_skills
-from ale_semantic.errors import UnknownNameError
+from ale_semantic.errors import LimitError, UnknownNameError
 from ale_semantic.fusion import Mask
-from ale_semantic.types import Tier
+from ale_semantic.types import FailedLimit, Tier
 
 if TYPE_CHECKING:
     from ale_semantic.engine import Engine

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ale_semantic.curriculum.path_request import MOST_STEPS, PathRequest, PathResult
-from ale_semantic.curriculum.records import FailedLimit, LimitError, Pool
+from ale_semantic.curriculum.records import Pool
+from ale_semantic.errors import LimitError
+from ale_semantic.types import FailedLimit
 
 Find = Callable[[PathRequest], PathResult | None]
 

@@ -16,8 +16,9 @@ from ale_semantic.curriculum.path_offers import refusal
 from ale_semantic.curriculum.path_request import PathRequest, PathResult
 from ale_semantic.curriculum.path_search import MOST_WAYS_OF_OFFER, Budget, Graph, Way, WayRules, best_way
 from ale_semantic.curriculum.path_steps import describe
-from ale_semantic.curriculum.records import LimitError
 from ale_semantic.curriculum.skills import require_skills
+from ale_semantic.curriculum.time_limit import require_time
+from ale_semantic.errors import LimitError
 
 if TYPE_CHECKING:
     from ale_semantic.engine import Engine
@@ -48,6 +49,7 @@ def path(engine: Engine, request: PathRequest) -> PathResult:
     Raises:
         LimitError: if there is none; it names the limits that stand in the way and offers the nearest path.
         UnknownNameError: if a task, skill, domain or system is unknown.
+        TimeLimitError: if it takes longer than a `time_limit` around it allows.
     """
     material = Material.of(engine)
     if request.max_new_skills is not None:
@@ -91,6 +93,7 @@ def _find_firm(
     search is short. Only where there is none, others are.
     """
     for onward in (True, False):
+        require_time()
         graphs = _walkable(material, course, firm, onward=onward)
         for most_new in _new_skill_limits(material, request) if graphs else ():
             rules = _rules(material, course, request, most_new)

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.curriculum.records import FailedLimit, Record
+from ale_semantic.curriculum.records import Record
+from ale_semantic.curriculum.time_limit import require_time, time_left
 from ale_semantic.errors import CurriculumError
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import field
 from ale_semantic.fusion import Mask
+from ale_semantic.types import FailedLimit
 
 EACH = "*"  # in place of a value: the quota holds for each value of the field
 _WRITTEN = re.compile(r"\s*(?P<field>[\w-]+)\s*=\s*(?P<value>.+?)\s*:\s*(?P<range>[0-9]*\s*(?:\.\.)?\s*[0-9]*)\s*")
@@ -199,7 +201,10 @@ class Requirements:
             integrality=np.ones(width),
             bounds=Bounds(least, most),
             constraints=[LinearConstraint(*part) for part in self._constraints(width)],
+            options={"time_limit": max(0.1, time_left())},
         )
+        if result.x is None:
+            require_time()  # else there is no choice
         return None if result.x is None else np.asarray(result.x)
 
     def _constraints(self, width: int) -> list[tuple[Any, Any, Any]]:

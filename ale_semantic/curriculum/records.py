@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.errors import CurriculumError
+from ale_semantic.errors import EmptyPoolError
 from ale_semantic.facets import FacetTable
 from ale_semantic.filters import Condition, all_of, field, parse
 from ale_semantic.fusion import Mask
@@ -94,33 +94,6 @@ class Pool(Record):
 
 
 EVERYTHING = Pool()
-
-
-@dataclass(frozen=True, slots=True)
-class FailedLimit(Record):
-    """A limit that can't be met: its name, what was asked, and the nearest value that can be had."""
-
-    limit: str
-    asked: str
-    nearest: str
-
-    def __str__(self) -> str:
-        """Return the limit as part of a sentence."""
-        return f"{self.limit} {self.asked} ({self.nearest})"
-
-
-class LimitError(CurriculumError):
-    """Nothing meets all limits; `failed` says which of them stand in the way, `nearest` is the best offer, if any."""
-
-    def __init__(self, message: str, *, failed: Sequence[FailedLimit] = (), nearest: Record | None = None) -> None:
-        """Keep the failed limits and the offer beside the message."""
-        super().__init__(message)
-        self.failed = tuple(failed)
-        self.nearest = nearest
-
-
-class EmptyPoolError(LimitError):
-    """The filter and the exclusions leave no task to choose from."""
 
 
 def require_tasks(allowed: Mask, pool: Pool) -> None:

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from ale_semantic.curriculum.material import TWIN_CLOSENESS, TWIN_WORDING, Material
 from ale_semantic.curriculum.quotas import members
-from ale_semantic.curriculum.records import EVERYTHING, LimitError, Pool, Record, TaskRef, require_tasks
+from ale_semantic.curriculum.records import EVERYTHING, Pool, Record, TaskRef, require_tasks
+from ale_semantic.curriculum.time_limit import require_time, time_left
 from ale_semantic.engine import Engine
-from ale_semantic.errors import CurriculumError
+from ale_semantic.errors import CurriculumError, LimitError
 from ale_semantic.types import Provenance
 
+_SECONDS = 20.0  # the best split found by then is taken
 _WHIM = 1e-3  # weight of the seeded draw among equally balanced splits, far below one task
 
 
@@ -132,8 +134,10 @@ def _solve(
         integrality=np.concatenate([np.ones(count), np.zeros(2 * len(lines))]),
         bounds=Bounds(0, np.concatenate([np.ones(count), np.full(width - count, np.inf)])),
         constraints=[LinearConstraint(matrix, targets, targets), LinearConstraint(both_sides, 1, len(rows) - 1)],
-        options={"mip_rel_gap": 0.01, "time_limit": 20.0},
+        options={"mip_rel_gap": 0.01, "time_limit": max(0.1, min(_SECONDS, time_left()))},
     )
+    if result.x is None:
+        require_time()
     if result.x is None:
         raise LimitError("no split has tasks on both sides: raise the twin thresholds or widen the pool")
     return np.asarray(result.x[:count] > 0.5)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ale_semantic.curriculum.facility import Chosen, Weights, kernel, lazy_greedy, random_value, swap_improve
 from ale_semantic.curriculum.material import Material
 from ale_semantic.curriculum.quotas import EACH, Quota, Requirements, expand
-from ale_semantic.curriculum.records import EVERYTHING, LimitError, Pool, Record, TaskRef, require_tasks
+from ale_semantic.curriculum.records import EVERYTHING, Pool, Record, TaskRef, require_tasks
 from ale_semantic.curriculum.relevance import topic_relevance
 from ale_semantic.curriculum.skills import NO_SKILLS
-from ale_semantic.errors import CurriculumError
+from ale_semantic.errors import CurriculumError, LimitError
 from ale_semantic.fusion import Mask
 from ale_semantic.types import Provenance
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -35,8 +36,9 @@ from ale_semantic.curriculum import (
     split,
     subset,
 )
+from ale_semantic.curriculum.time_limit import require_time, time_limit
 from ale_semantic.engine import Engine
-from ale_semantic.errors import AleSemanticError, CardError, CurriculumError
+from ale_semantic.errors import AleSemanticError, CardError, CurriculumError, TimeLimitError
 from ale_semantic.fields import RawCard
 from ale_semantic.sources import Origin
 from ale_semantic.types import TaskCard
@@ -52,12 +54,29 @@ from .curriculum_parameters import (
     SplitParameters,
     SubsetParameters,
 )
-from .problems import ParameterError
+from .pool import time_left
+from .problems import DeadlineError, ParameterError
 
+_SHARE = 0.9  # of the time that is left
 _CHUNK = 8  # own tasks that are compared between two looks at the clock
 _MAX_ENTRIES = 500  # tasks of one curriculum file
 _MAX_QUOTAS = 50
 _Result = TypeVar("_Result")
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """Let a curriculum take what its caller may still wait for, and a little less, so that the caller is told why.
+
+    Raises:
+        DeadlineError: if that isn't enough.
+    """
+    left = time_left()
+    try:
+        with time_limit(None if left is None else left * _SHARE):
+            yield
+    except TimeLimitError as fault:
+        raise DeadlineError(str(fault)) from None
 
 
 def find_ladders(engine: Engine, asked: LadderParameters) -> LadderResult:
@@ -142,10 +161,10 @@ def find_prerequisites(engine: Engine, asked: PrerequisiteParameters) -> Prerequ
 def find_leaks(engine: Engine, asked: LeakParameters) -> LeakReport:
     """Compare the user's own tasks with the catalogue."""
     own = asked.own()
-    parts = [
-        leaks(engine, own[start : start + _CHUNK], thresholds=asked.thresholds())
-        for start in range(0, len(own), _CHUNK)
-    ]
+    parts = []
+    for start in range(0, len(own), _CHUNK):
+        require_time()
+        parts.append(leaks(engine, own[start : start + _CHUNK], thresholds=asked.thresholds()))
     tasks = tuple(task for part in parts for task in part.tasks)
     return replace(parts[0], tasks=tasks, leaks=sum(part.leaks for part in parts))
 

@@ -25,7 +25,7 @@ from ale_semantic.curriculum import (
     markdown,
     task_list,
 )
-from ale_semantic.curriculum.records import Record
+from ale_semantic.curriculum.records import Record, plain
 from ale_semantic.engine import Engine
 
 from . import curriculum_answers as answers
@@ -195,13 +195,14 @@ async def _asked(request: Request, service: Service, question: Callable[[Engine]
 
     def asked(engine: Engine) -> _Page:
         try:
-            return question(engine)
+            with answers.in_time():
+                return question(engine)
         except LimitError as fault:
             problem = problem_of(fault)
             told = {
                 **problem.body(path=request.url.path, request_id=request_id_of(request.scope)),
-                "failed": [limit.to_dict() for limit in fault.failed],
-                "offer": fault.nearest.to_dict() if fault.nearest is not None else None,
+                "failed": plain(fault.failed),
+                "offer": plain(fault.nearest),
             }
             return _Page(to_json(told), PROBLEM_MEDIA_TYPE, problem.status)
 

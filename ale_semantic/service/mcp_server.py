@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ale_semantic.engine import Engine
 
     from .core import Service
+    from .holder import OpenIndex
 
 _Answer = TypeVar("_Answer")
 
@@ -102,7 +104,9 @@ def mcp_server(
         designing.curriculum_prerequisites,
         designing.curriculum_coverage,
     )
-    tools = [StrictTool.of(method, title=_TITLES[method.__name__], annotations=_READ_ONLY) for method in methods]
+    tools: list[Tool] = [
+        StrictTool.of(method, title=_TITLES[method.__name__], annotations=_READ_ONLY) for method in methods
+    ]
     with _own_logging():
         return MCPServer(
             NAME,
@@ -144,10 +148,15 @@ def mcp_application(service: Service) -> McpApplication:
     """
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
+    from .curriculum_answers import in_time
     from .problems import problem_of
 
     async def ask(stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
-        return await service.ask(stage, lambda index: question(index.engine), bulk=bulk)
+        def asked(index: OpenIndex) -> _Answer:
+            with in_time():
+                return question(index.engine)
+
+        return await service.ask(stage, asked, bulk=bulk)
 
     def explain(fault: AleSemanticError) -> str:
         return _with_pointer(problem_of(fault).detail, fault)
