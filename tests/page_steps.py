@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page
 
 Open = Callable[..., Page]
@@ -21,6 +22,28 @@ VIEWS = [
     "?tab=selection&sel=legal/lease_review&sel=legal/patent_claims",
     "?domian=legal",
 ]
+
+# What sticks out on the right and doesn't scroll within a part of the page.
+TOO_WIDE = """() => [...document.querySelectorAll('.ale *')].filter(node => {
+  const box = node.getBoundingClientRect();
+  if (!box.width || box.right <= 361) return false;
+  for (let outer = node.parentElement; outer; outer = outer.parentElement)
+    if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(outer).overflowX)) return false;
+  return true;
+}).map(node => node.outerHTML.slice(0, 100))"""
+
+
+def serious_faults(page: Page) -> list[str]:
+    """Return the serious faults of accessibility of what the page shows."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed: pip install '.[dev]'"
+    )
+    return [
+        f"{fault['id']}: {node['html'][:160]}"
+        for fault in axe.Axe().run(page).response["violations"]
+        if fault["impact"] in ("serious", "critical")
+        for node in fault["nodes"]
+    ]
 
 
 def ready(page: Page) -> None:

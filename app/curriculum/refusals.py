@@ -60,17 +60,18 @@ def refusal_of(ask: Ask, fault: LimitError) -> Refusal:
         else Failed(_LIMITS.get(each.limit, each.limit), each.asked, each.nearest)
         for each in fault.failed
     )
-    return Refusal(_message(fault), failed, tasks, href, isinstance(fault, EmptyPoolError))
+    return Refusal(_message(ask, fault), failed, tasks, href, isinstance(fault, EmptyPoolError))
 
 
-def _message(fault: LimitError) -> str:
+def _message(ask: Ask, fault: LimitError) -> str:
     """Return what comes before the list of failed limits, which the engine's own message would say once more."""
     if isinstance(fault, EmptyPoolError):
         return "The filters leave no task."
     if any(each.asked == TOGETHER for each in fault.failed):
         return "These limits can't be met together. Loosen several of them:"
     first = re.split(r"[.;] in the way: ", str(fault), maxsplit=1, flags=re.IGNORECASE)[0]
-    return f"{first[:1].upper()}{first[1:]}{'. In the way:' if fault.failed else '.'}"
+    said = ask.reads(first.replace("min_closeness", "the least closeness"))
+    return f"{said} In the way:" if fault.failed else said
 
 
 def _offer(ask: Ask, fault: LimitError) -> tuple[tuple[TaskRef, ...], str]:

@@ -5,21 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from page_steps import VIEWS, Open, ready, state, tick
+from page_steps import TOO_WIDE, VIEWS, Open, ready, serious_faults, state, tick
 from playwright.sync_api import expect
 
 # What Gradio's server threads and gradio_client warn of is none of this project's business.
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
 
 HOSTILE_ID = "legal/hostile"
-# What sticks out on the right and doesn't scroll within a part of the page.
-TOO_WIDE = """() => [...document.querySelectorAll('.ale *')].filter(node => {
-  const box = node.getBoundingClientRect();
-  if (!box.width || box.right <= 361) return false;
-  for (let outer = node.parentElement; outer; outer = outer.parentElement)
-    if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(outer).overflowX)) return false;
-  return true;
-}).map(node => node.outerHTML.slice(0, 100))"""
 
 
 @pytest.mark.parametrize(
@@ -95,18 +87,7 @@ def test_on_a_phone_the_filters_fold_away(open_page: Open) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("query", VIEWS)
 def test_no_serious_fault_of_accessibility(open_page: Open, query: str, scheme: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe is not installed: pip install '.[dev]'"
-    )
-    page = open_page(query, color_scheme=scheme)
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
-        f"{fault['id']}: {node['html'][:160]}"
-        for fault in found
-        if fault["impact"] in ("serious", "critical")
-        for node in fault["nodes"]
-    ]
-    assert serious == []
+    assert serious_faults(open_page(query, color_scheme=scheme)) == []
 
 
 def test_the_theme_follows_the_system_and_the_button_turns_it(open_page: Open) -> None:
