@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from ale_semantic.curriculum.quotas import Quota
 from ale_semantic.curriculum.records import Pool, Record, TaskRef, plain
 from ale_semantic.curriculum.splits import SplitResult
 from ale_semantic.curriculum.subsets import SubsetResult
+from ale_semantic.curriculum.yaml_text import read_yaml
 from ale_semantic.errors import CurriculumError
 from ale_semantic.types import Band, Provenance
 
@@ -201,12 +203,7 @@ class Curriculum(Record):
         Raises:
             CurriculumError: naming the line or key, and the cure.
         """
-        import yaml
-
-        try:
-            data = yaml.safe_load(text)
-        except yaml.YAMLError as fault:
-            raise CurriculumError(f"{name}: is not YAML: {' '.join(str(fault).split())}") from None
+        data = read_yaml(text, name=name)
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise CurriculumError(f"{name}: its first line must be 'format: {FORMAT}'")
         known = {each.name for each in fields(cls)}
@@ -217,7 +214,7 @@ class Curriculum(Record):
             constraints=_constraints(name, data.get("constraints") or {}),
             tasks=_tasks(name, data.get("tasks")),
             notes=_text(name, data, "notes"),
-            provenance=data.get("provenance") or {},
+            provenance=_provenance(name, data.get("provenance")),
         )
 
     def to_yaml(self) -> str:
@@ -262,6 +259,12 @@ def _text(name: str, data: Mapping[str, Any], key: str) -> str:
     return value or ""
 
 
+def _provenance(name: str, value: Any) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise CurriculumError(f"{name}: 'provenance' must be keys and values, found {type(value).__name__}")
+    return value or {}
+
+
 def _constraints(name: str, data: Any) -> Constraints:
     if not isinstance(data, dict):
         raise CurriculumError(f"{name}: 'constraints' must be keys and values, found {type(data).__name__}")
@@ -270,7 +273,7 @@ def _constraints(name: str, data: Any) -> Constraints:
     given: dict[str, Any] = {}
     for key, value in data.items():
         wanted = getattr(default, key)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
         if isinstance(wanted, tuple):
             fine = isinstance(value, list) and all(isinstance(item, str) for item in value)
             value = tuple(value) if fine else value
