@@ -14,7 +14,7 @@ from starlette.routing import Match, Mount, Route
 
 from ale_semantic.errors import AleSemanticError
 
-from . import documentation, embedding_routes, guarding, health_routes, search_routes, task_routes
+from . import curriculum_routes, documentation, embedding_routes, guarding, health_routes, search_routes, task_routes
 from .core import Service
 from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
@@ -40,6 +40,7 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(documentation.router)
     app.include_router(search_routes.router)
     app.include_router(task_routes.router)
+    app.include_router(curriculum_routes.router)
     app.include_router(embedding_routes.router)
     app.include_router(health_routes.router)
     guarding.install(app, service)
@@ -55,11 +56,11 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _mount_page(app: FastAPI, service: Service) -> None:
-    """Let the page answer every path that is nobody else's; its work waits in the same queue as the API's."""
+    """Let the page answer every path that is nobody else's; its work gets at most half of the threads, so the API has the rest."""
     from ale_semantic.app.mounting import mounted_page
 
     async def ask(question: Callable[[Engine], _Value], /) -> _Value:
-        return await service.ask("page", lambda index: question(index.engine))
+        return await service.ask("page", lambda index: question(index.engine), bulk=True)
 
     app.state.page = mounted_page(ask, service.holder.current.engine)
     app.router.routes.append(_Rest("/", app.state.page, name="page"))
