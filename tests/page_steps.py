@@ -33,14 +33,14 @@ TOO_WIDE = """() => [...document.querySelectorAll('.ale *')].filter(node => {
 }).map(node => node.outerHTML.slice(0, 100))"""
 
 
-def serious_faults(page: Page) -> list[str]:
-    """Return the serious faults of accessibility of what the page shows."""
+def serious_faults(page: Page, within: str | None = None) -> list[str]:
+    """Return the serious faults of accessibility of what the page, or a part of it, shows."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe is not installed: pip install '.[dev]'"
     )
     return [
         f"{fault['id']}: {node['html'][:160]}"
-        for fault in axe.Axe().run(page).response["violations"]
+        for fault in axe.Axe().run(page, context=within).response["violations"]
         if fault["impact"] in ("serious", "critical")
         for node in fault["nodes"]
     ]

@@ -9,7 +9,7 @@ from ale_semantic.curriculum.coverage import Cell, CoverageResult, TopicCoverage
 from ale_semantic.curriculum.diffs import CatalogueDiff, compare, compare_engines
 from ale_semantic.curriculum.documents import Constraints, Curriculum, CurriculumTask
 from ale_semantic.curriculum.duplicates import DuplicateReport, LeakReport, TwinThresholds, duplicates, leaks
-from ale_semantic.curriculum.exports import chart, markdown, task_list
+from ale_semantic.curriculum.exports import SkillRow, chart, markdown, skill_steps, task_list
 from ale_semantic.curriculum.ladders import Ladder, LadderRequest, LadderResult, ladders
 from ale_semantic.curriculum.own_tasks import OwnTask, parse_own_tasks, read_own_tasks
 from ale_semantic.curriculum.path_request import PathRequest, PathResult, Step
@@ -44,6 +44,7 @@ __all__ = [
     "PrerequisiteResult",
     "Problem",
     "Quota",
+    "SkillRow",
     "SplitRequest",
     "SplitResult",
     "Step",
@@ -66,6 +67,7 @@ __all__ = [
     "prerequisites",
     "read_own_tasks",
     "read_topics",
+    "skill_steps",
     "split",
     "subset",
     "task_list",

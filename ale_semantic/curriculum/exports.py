@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from ale_semantic.curriculum.checks import check
 from ale_semantic.curriculum.documents import Curriculum
 from ale_semantic.curriculum.material import Material
+from ale_semantic.curriculum.records import Record
 from ale_semantic.errors import LimitError, MissingExtraError
 from ale_semantic.export import CARD_ADDRESS, markdown_text
 
@@ -88,6 +90,33 @@ def chart(engine: Engine, curriculum: Curriculum, *, form: str = "svg") -> bytes
     with rc_context({"svg.hashsalt": "ale-semantic", "svg.fonttype": "none"}):
         figure.savefig(stream, format=form, metadata={"Date": None} if form == "svg" else None)
     return stream.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRow(Record):
+    """One skill over the steps of a curriculum: where it is new, where it comes again."""
+
+    skill: str
+    uses: tuple[Literal["new", "again", ""], ...]
+
+
+def skill_steps(engine: Engine, curriculum: Curriculum) -> tuple[SkillRow, ...]:
+    """Return what `chart` draws as a table: each skill (software, where the index has no skills) over the steps.
+
+    Raises:
+        LimitError: if a task isn't in the catalogue or stands in the list twice.
+    """
+    _require_tasks(engine, curriculum)
+    material = Material.of(engine)
+    needs = [_needs(material, material.catalogue.row(task_id)) for task_id in curriculum.task_ids]
+    first = {name: place for place, names in reversed(list(enumerate(needs))) for name in names}
+    return tuple(
+        SkillRow(
+            name,
+            tuple("" if name not in names else "new" if place == at else "again" for place, names in enumerate(needs)),
+        )
+        for name, at in sorted(first.items(), key=lambda pair: (pair[1], needs[pair[1]].index(pair[0])))
+    )
 
 
 def _needs(material: Material, row: int) -> tuple[str, ...]:

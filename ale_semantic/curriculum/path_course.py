@@ -42,6 +42,11 @@ class End:
     tier: Tier | None
     is_open: bool
 
+    @property
+    def topic(self) -> Relevance | None:
+        """Return the nearness to the topic that was named, None for a task or an open end."""
+        return self.near if self.row is None and not self.is_open else None
+
     def fits(self, rows: Rows, levels: Rows) -> Mask:
         """Return which nodes the path may begin or end at, shape (nodes,)."""
         if self.row is not None:

@@ -14,7 +14,14 @@ _NAMED = 3  # skills or software named in one line
 _CLOSE, _LOOSE = 0.25, 0.10  # closeness that reads as a firm or a loose link; 0 is chance level
 
 
-def describe(material: Material, goal: Relevance, rows: Sequence[int], levels: Sequence[int]) -> tuple[Step, ...]:
+def describe(
+    material: Material,
+    goal: Relevance,
+    rows: Sequence[int],
+    levels: Sequence[int],
+    *,
+    start: Relevance | None = None,
+) -> tuple[Step, ...]:
     """Return the steps of a way through these tasks, in order.
 
     Args:
@@ -22,6 +29,7 @@ def describe(material: Material, goal: Relevance, rows: Sequence[int], levels: S
         goal: nearness of each task to where the path leads.
         rows: the tasks.
         levels: the tier that counts for each, 0 to 2, or -1 for none.
+        start: nearness of each task to the topic that the way starts with, None where none was named.
     """
     known_skills: set[str] = set()
     known_software: set[str] = set()
@@ -34,7 +42,7 @@ def describe(material: Material, goal: Relevance, rows: Sequence[int], levels: S
         near = float(material.near()[before, row]) if before is not None else None
         rises = place > 0 and level > levels[place - 1]
         parts = [
-            _opening(material, goal, before, row, rises=rises, level=level),
+            _opening(material, goal if place or start is None else start, before, row, rises=rises, level=level),
             _brings(new_skills, new_software) if place else "",
         ]
         steps.append(
@@ -53,11 +61,11 @@ def describe(material: Material, goal: Relevance, rows: Sequence[int], levels: S
     return tuple(steps)
 
 
-def _opening(material: Material, goal: Relevance, before: int | None, row: int, *, rises: bool, level: int) -> str:
+def _opening(material: Material, aim: Relevance, before: int | None, row: int, *, rises: bool, level: int) -> str:
     card = material.catalogue.cards[row]
     if before is None:
         tier = f"a {tier_of_level(level)} task" if level >= 0 else "a task"
-        return f"starts with {tier} in {card.subdomain or card.domain}, {_aim(goal, row)}"
+        return f"starts with {tier} in {card.subdomain or card.domain}, {_aim(aim, row)}"
     other = material.catalogue.cards[before]
     rise = f"rises to {tier_of_level(level)}, " if rises else ""
     shared = _shared(material, before, row, other, card)

@@ -193,7 +193,7 @@ def _result(
         notices += ("the pool holds no longer path to this goal",)
     return PathResult(
         request=request,
-        steps=describe(material, course.goal.near, rows, levels),
+        steps=describe(material, course.goal.near, rows, levels, start=course.start.topic),
         score=float(np.mean(near)),
         min_step=firm.min_step if firm.min_step is not None else -1.0,
         max_new_skills=most_new,

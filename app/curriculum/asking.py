@@ -15,6 +15,7 @@ from ale_semantic.types import TaskCard, Tier
 
 from ..conditions import condition_of
 from ..context import Site
+from ..labels import value_label
 from ..state import State
 from . import parameters
 from .parameters import Parameters
@@ -104,6 +105,8 @@ class Ask:
             return f"“{card.title}”" if card is not None else match.group()
 
         named = _ID.sub(named_or_kept, text)
+        for domain in {card.domain for card in self.cards if "_" in card.domain}:
+            named = named.replace(domain, value_label("domain", domain))
         return f"{named[:1].upper()}{named[1:]}."
 
     def end(self, name: str) -> str:

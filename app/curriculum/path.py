@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ale_semantic.curriculum import Curriculum, PathRequest
+from ale_semantic.curriculum import Curriculum, PathRequest, skill_steps
 from ale_semantic.curriculum import path as find_path
 from ale_semantic.curriculum.path_request import MOST_STEPS
 from ale_semantic.types import Tier
@@ -88,11 +88,13 @@ def answer(ask: Ask) -> Answer | None:
     if not ask.given.has_any(*_OWN):
         return None
     result = find_path(ask.site.engine, request_of(ask))
+    kept = Curriculum.of_path(result)
+    table = skill_steps(ask.site.engine, kept)
     return Answer(
         record=result,
-        shown={"result": result, "ends": _ends(ask, result.request)},
+        shown={"result": result, "ends": _ends(ask, result.request), "table": table},
         status=f"A path of {plural(len(result.steps), 'task')}",
-        lists=(Curriculum.of_path(result),),
+        lists=(kept,),
         notices=result.notices,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ale_semantic.curriculum import LimitError, PathResult, SubsetResult, TaskRef
 from ale_semantic.curriculum.path_offers import TOGETHER
-from ale_semantic.curriculum.records import EmptyPoolError
+from ale_semantic.errors import EmptyPoolError
 
 from ..labels import plural
 from . import parameters, path, subset

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from urllib.parse import urlencode
 
@@ -25,7 +26,7 @@ from ale_semantic.curriculum.path_offers import _loosened
 from ale_semantic.types import Tier
 
 LIST = r'<li data-task="([^"]+)"'
-PATH = {"view": "path", "start_tier": "near-term", "goal_tier": "last-exam"}
+PATH: dict[str, object] = {"start_tier": "near-term", "goal_tier": "last-exam"}
 ASKED: dict[CurriculumView, dict[str, object]] = {
     CurriculumView.PATH: PATH,
     CurriculumView.LADDERS: {},
@@ -38,9 +39,13 @@ ASKED: dict[CurriculumView, dict[str, object]] = {
 }
 
 
-def address(view: str, state: str = "", **parameters: object) -> str:
+def asked(view: str, parameters: Mapping[str, object], state: str = "") -> str:
     named = [(f"curriculum.{name}", str(value)) for name, value in {"view": view, **parameters}.items()]
     return f"tab=curriculum&{urlencode(named)}&{state}"
+
+
+def address(view: str, state: str = "", **parameters: str | int) -> str:
+    return asked(view, parameters, state)
 
 
 def text_of(html: str) -> str:
@@ -68,10 +73,10 @@ def test_each_view_explains_itself_and_answers_when_asked(site: Site, view: Curr
     assert 'role="alert"' not in empty.html
     if view is not CurriculumView.COVERAGE:
         assert 'aria-label="Examples"' in empty.html
-    asked = screen(site, address(view, **{key: value for key, value in ASKED[view].items() if key != "view"}))
-    assert 'role="alert"' not in asked.html
-    assert asked.status
-    assert "<h2>" in asked.html.split('aria-label="Answer"')[1]
+    answer = screen(site, asked(view, ASKED[view]))
+    assert 'role="alert"' not in answer.html
+    assert answer.status
+    assert "<h2>" in answer.html.split('aria-label="Answer"')[1]
 
 
 @pytest.mark.parametrize("view", CurriculumView)
@@ -85,7 +90,7 @@ def test_every_example_has_an_answer(site: Site, view: CurriculumView) -> None:
 
 
 def test_a_path_shows_tier_score_and_reason_of_each_step_and_never_gets_easier(site: Site) -> None:
-    html = screen(site, address(**{**PATH, "view": "path"})).html  # type: ignore[arg-type]
+    html = screen(site, asked("path", PATH)).html
     steps = html.split('<ol class="route">')[1].split("<li ")[1:]
     tiers = [re.search(r'class="tag tier-([\w-]+)"', step) for step in steps]
     levels = [Tier(tier[1]).level for tier in tiers if tier]
@@ -94,6 +99,10 @@ def test_a_path_shows_tier_score_and_reason_of_each_step_and_never_gets_easier(s
     assert all("why-line" in step for step in steps)
     assert sum("to the task before" in step for step in steps) == len(steps) - 1
     assert "From anywhere to the hardest tasks" in text_of(html)
+    uses = html.split("Skills by step</h2>")[1].split("</section>")[0]
+    for row in re.findall(r"<tr>(.*?)</tr>", uses.split("<tbody>")[1], flags=re.DOTALL):
+        found = re.findall(r'use-(new|again)"', row)
+        assert found == ["new"] + ["again"] * (len(found) - 1)
 
 
 def test_start_and_goal_are_told_as_they_were_understood(site: Site) -> None:
@@ -196,7 +205,7 @@ def test_a_faulty_filter_can_be_mended_on_the_page(site: Site) -> None:
     ],
 )
 def test_what_cannot_be_used_is_told(site: Site, parameters: dict[str, str], told: str) -> None:
-    html = screen(site, address(**{"view": "path", **parameters})).html
+    html = screen(site, asked("path", parameters)).html
     assert told in text_of(html.split('class="notice"')[1].split("</div>")[0])
 
 
@@ -265,7 +274,7 @@ def test_a_path_is_kept_in_each_form(site: Site, form: str) -> None:
 
 @pytest.mark.parametrize("view", [view for view in CurriculumView if view not in ("coverage", "duplicates")])
 def test_what_is_kept_passes_its_own_check(site: Site, view: CurriculumView) -> None:
-    query = address(view, **{key: value for key, value in ASKED[view].items() if key != "view"})
+    query = asked(view, ASKED[view])
     saved = Curriculum.parse(content(site, query, "yaml").decode())
     assert check(site.engine, saved).problems == ()
 
