@@ -24,6 +24,7 @@ from ale_semantic.curriculum import (
     read_topics,
     split,
 )
+from ale_semantic.curriculum.own_tasks import kind_of
 from ale_semantic.curriculum.shared_text import shared_text
 from ale_semantic.engine import Engine
 from ale_semantic.errors import CurriculumError
@@ -71,6 +72,18 @@ def test_thresholds_move_the_report(engine: Engine) -> None:
     assert set(duplicates(engine).pairs) <= set(duplicates(engine, include_weak=True).pairs)
     with pytest.raises(CurriculumError, match="wording"):
         TwinThresholds(wording=0)
+
+
+def test_a_report_can_be_cut_and_still_counts_all_pairs(engine: Engine) -> None:
+    limits = TwinThresholds(wording=0.05, closeness=0.05)
+    whole, cut = duplicates(engine, thresholds=limits), duplicates(engine, thresholds=limits, most=2)
+    assert cut.pairs == whole.pairs[:2]
+    assert cut.found == whole.found == len(whole.pairs) > 2
+
+
+@pytest.mark.parametrize(("text", "kind"), [('\n{"a": 1}', "jsonl"), ('"a"', "jsonl"), ("a {b}", "txt"), ("", "txt")])
+def test_the_kind_of_pasted_tasks_is_told_by_how_they_begin(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
 
 
 def test_own_tasks_are_told_apart(engine: Engine) -> None:

@@ -16,13 +16,18 @@ from ale_semantic.curriculum import (
     PathRequest,
     Pool,
     Quota,
+    SplitRequest,
     SubsetRequest,
     chart,
     check,
     compare,
     compare_engines,
+    coverage,
     markdown,
     path,
+    prerequisites,
+    skill_steps,
+    split,
     subset,
     task_list,
 )
@@ -136,3 +141,34 @@ def test_queries_run_on_both_sides(engine: Engine) -> None:
     assert result.queries[0].before == result.queries[0].after
     assert result.queries[0].came == ()
     assert result.to_dict()["queries"][0]["query"] == "loom warp"
+
+
+def test_skills_by_step_are_new_once_and_then_come_again(engine: Engine) -> None:
+    saved = Curriculum.of_subset(subset(engine, SubsetRequest(k=6)))
+    rows = skill_steps(engine, saved)
+    needs = [engine.catalogue.get(task_id).software_names for task_id in saved.task_ids]
+    assert {row.skill for row in rows} == {name for names in needs for name in names}
+    for row in rows:
+        used = [use for use in row.uses if use]
+        assert used == ["new"] + ["again"] * (len(used) - 1)
+        assert [bool(use) for use in row.uses] == [row.skill in names for names in needs]
+
+
+def test_splits_topics_and_prerequisites_become_curricula_that_pass_their_check(engine: Engine) -> None:
+    parted = split(engine, SplitRequest(test=0.3))
+    made = [
+        Curriculum.of_split(parted, test=False),
+        Curriculum.of_split(parted, test=True),
+        Curriculum.of_topics(coverage(engine, topics=["oven dough", "dough oven", "quark soup of mu mesons"])),
+        Curriculum.of_prerequisites(prerequisites(engine, "baking/part_3")),
+    ]
+    for curriculum in made:
+        assert Curriculum.parse(curriculum.to_yaml()) == curriculum
+        assert check(engine, curriculum).problems == ()
+    assert set(made[0].task_ids) | set(made[1].task_ids) == {card.task_id for card in engine.catalogue}
+    assert len(made[2].tasks) == 1
+    assert "oven dough" in made[2].tasks[0].why
+    assert "dough oven" in made[2].tasks[0].why
+    assert "baking/part_3" in made[3].task_ids
+    with pytest.raises(CurriculumError, match="no topic is covered"):
+        Curriculum.of_topics(coverage(engine, topics=["quark soup of mu mesons"]))

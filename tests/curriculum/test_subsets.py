@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ale_semantic.curriculum import LimitError, Pool, Quota, SubsetRequest, subset
+from ale_semantic.curriculum import LimitError, Pool, Quota, SubsetRequest, SubsetResult, subset
 from ale_semantic.engine import Engine
 from ale_semantic.errors import CurriculumError, UnknownNameError
 
@@ -71,6 +71,18 @@ def test_a_quota_that_fails_is_named_with_the_nearest_choice(engine: Engine) -> 
         subset(engine, SubsetRequest(k=6, quotas=(Quota("domain", "ledger", 5, 5),), allow_twins=True))
     assert fault.value.nearest is not None
     assert [each.limit for each in fault.value.failed] == ["quota"]
+    assert isinstance(fault.value.nearest, SubsetResult)
+    offered = fault.value.nearest.request
+    assert offered.quotas == (Quota("domain", "ledger", 2, 5),)
+    assert subset(engine, offered).picks  # what is offered can be had
+
+
+def test_what_is_offered_drops_a_quota_for_each_value_whole(engine: Engine) -> None:
+    with pytest.raises(LimitError) as fault:
+        subset(engine, SubsetRequest(k=5, quotas=(Quota("domain", "*", 2), Quota("tier", "last-exam", 1))))
+    assert isinstance(fault.value.nearest, SubsetResult)
+    assert fault.value.nearest.request.quotas == (Quota("tier", "last-exam", 1),)
+    assert len(subset(engine, fault.value.nearest.request).picks) == fault.value.nearest.request.k
 
 
 def test_too_many_tasks_are_refused_with_what_can_be_had(engine: Engine) -> None:
