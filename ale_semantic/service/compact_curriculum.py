@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ale_semantic.curriculum import CoverageResult, LadderResult, PathResult, PrerequisiteResult, SubsetResult
+from ale_semantic.curriculum.coverage import TopicCoverage
 from ale_semantic.curriculum.path_request import Step
 from ale_semantic.curriculum.prerequisites import Trainer
 from ale_semantic.types import Band
@@ -270,7 +271,7 @@ class CoverageList(Compact):
                 TopicRow(
                     topic=each.topic,
                     band=each.band,
-                    tasks=[ref.task_id for ref in ((each.best,) if each.best else ()) + each.others],
+                    tasks=_ids(each),
                 )
                 for each in result.topics
             ],
@@ -289,6 +290,13 @@ class CoverageList(Compact):
         lines += [f"rare skills: {', '.join(rare)}"] if rare else []
         lines += [f"topic {each.topic!r}: {each.band} | {', '.join(each.tasks) or '-'}" for each in self.topics]
         return _text([f"{self.tasks} tasks.", *self.notices], lines)
+
+
+def _ids(topic: TopicCoverage) -> list[str]:
+    """Return the tasks of a topic; the nearest of what doesn't fit at all would be taken for an answer."""
+    if topic.best is None or topic.band is Band.NONE:
+        return []
+    return [topic.best.task_id, *(other.task_id for other in topic.others)]
 
 
 def _numbered(lines: Iterable[str]) -> list[str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ale_semantic.engine import Engine
 
+    from .config import ServiceConfig
     from .core import Service
     from .holder import OpenIndex
 
@@ -168,7 +169,7 @@ def mcp_application(service: Service) -> McpApplication:
         json_response=True,
         stateless_http=True,
         max_request_body_size=config.max_body_bytes,
-        transport_security=_security((config.host, *config.allowed_hosts), config.cors_origins),
+        transport_security=_security(config),
     )
     manager: StreamableHTTPSessionManager = server.session_manager
 
@@ -180,11 +181,17 @@ def mcp_application(service: Service) -> McpApplication:
     return McpApplication(StreamableHTTPASGIApp(manager), lifespan)
 
 
-def _security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> TransportSecuritySettings:
+def _security(config: ServiceConfig) -> TransportSecuritySettings:
+    """Return the SDK's own check of Host and Origin, by the same settings as that of the whole service.
+
+    A service for other machines that names no hosts is found under names it can't know; there its key protects it.
+    """
+    names = (config.host, *config.allowed_hosts)
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in (*_LOOPBACK, *names)]
     return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[form for name in dict.fromkeys((*_LOOPBACK, *hosts)) for form in (name, f"{name}:*")],
-        allowed_origins=[*(form for name in _LOOPBACK for form in (f"http://{name}", f"http://{name}:*")), *origins],
+        enable_dns_rebinding_protection=config.is_loopback or bool(config.allowed_hosts),
+        allowed_hosts=[form for name in (*_LOOPBACK, *names) for form in (name, f"{name}:*")],
+        allowed_origins=[*(form for origin in origins for form in (origin, f"{origin}:*")), *config.cors_origins],
     )
 
 

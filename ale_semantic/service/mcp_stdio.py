@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stdout
 from typing import Any, TypeVar
 
 from ale_semantic.engine import Engine
@@ -37,14 +38,19 @@ class LocalAsker:
     @asynccontextmanager
     async def running(self, _server: Any) -> AsyncIterator[None]:
         """Open the engine beside the handshake, and drop what still waits at the end."""
-        self._opened()
         try:
-            yield
+            # The SDK keeps file descriptor 1 for itself; but what a library prints is buffered, and would come out at
+            # the end, when that descriptor is stdout again.
+            with redirect_stdout(sys.stderr):
+                self._opened()
+                yield
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _opened(self) -> Future[Engine]:
-        if self._engine is None:
+        """Return the engine that is open or being opened; after a failure, which may be mended by now, anew."""
+        failed = self._engine is not None and self._engine.done() and self._engine.exception() is not None
+        if self._engine is None or failed:
             self._engine = self._threads.submit(self._open_engine)
         return self._engine
 
