@@ -22,6 +22,15 @@ from .parameters import Parameters
 
 _ID = re.compile(r"\w+/[\w.-]*\w")
 
+# The engine's words and the page's, in this order.
+_PLAIN = (
+    ("the pool holds no longer path to this goal", "no path to this goal has more steps"),
+    ("iden the pool", "iden the filters"),
+    ("of the pool", "that may be taken"),
+    ("the pool", "the filters"),
+    ("min_closeness", "the least closeness"),
+)
+
 
 class CurriculumView(StrEnum):
     """The views of the tab, by their name in the address."""
@@ -98,13 +107,15 @@ class Ask:
         return card.title if card is not None else task_id
 
     def reads(self, text: str) -> str:
-        """Return one of the engine's lines as a sentence with titles instead of ids."""
+        """Return one of the engine's lines as a sentence in the page's words, with titles instead of ids."""
 
         def named_or_kept(match: re.Match[str]) -> str:
             card = self.site.card(match.group())
             return f"“{card.title}”" if card is not None else match.group()
 
         named = _ID.sub(named_or_kept, text)
+        for term, plain in _PLAIN:
+            named = named.replace(term, plain)
         for domain in {card.domain for card in self.cards if "_" in card.domain}:
             named = named.replace(domain, value_label("domain", domain))
         return f"{named[:1].upper()}{named[1:]}."

@@ -70,7 +70,7 @@ def _message(ask: Ask, fault: LimitError) -> str:
     if any(each.asked == TOGETHER for each in fault.failed):
         return "These limits can't be met together. Loosen several of them:"
     first = re.split(r"[.;] in the way: ", str(fault), maxsplit=1, flags=re.IGNORECASE)[0]
-    said = ask.reads(first.replace("min_closeness", "the least closeness"))
+    said = ask.reads(first)
     return f"{said} In the way:" if fault.failed else said
 
 

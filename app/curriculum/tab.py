@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ale_semantic.curriculum import LimitError
+from ale_semantic.curriculum.time_limit import time_limit
 from ale_semantic.errors import AleSemanticError, CurriculumError
 
 from ..conditions import chips, condition_of
@@ -17,6 +18,7 @@ from . import coverage, duplicates, ladders, path, prerequisites, split, subset,
 from .asking import Answer, Ask, CurriculumView, ViewEntry
 from .refusals import Refusal, refusal_of, status_of
 
+SECONDS = 20.0  # a visitor waits no longer; usual answers take a tenth of a second
 VIEWS: tuple[ViewEntry, ...] = (
     ViewEntry(
         CurriculumView.PATH,
@@ -123,7 +125,8 @@ def view(site: Site, state: State) -> Screen:
 def answer_of(ask: Ask, entry: ViewEntry) -> tuple[Answer | None, Refusal | None, str]:
     """Return a view's answer, or why there is none: a refusal with an offer, or one sentence."""
     try:
-        return entry.answer(ask), None, ""
+        with time_limit(SECONDS):
+            return entry.answer(ask), None, ""
     except LimitError as fault:
         return None, refusal_of(ask, fault), ""
     except AleSemanticError as fault:
@@ -137,7 +140,8 @@ def list_of(site: Site, state: State, part: int) -> tuple[Answer, int]:
         AleSemanticError: if there is no answer, or no such list.
     """
     ask = Ask.of(site, state)
-    answer = entry_of(ask).answer(ask)
+    with time_limit(SECONDS):
+        answer = entry_of(ask).answer(ask)
     if answer is None:
         raise CurriculumError("there is nothing to keep yet: fill in the form first")
     if not 0 <= part < max(1, len(answer.lists)):

@@ -101,7 +101,14 @@ const LONGEST = 50000; // characters of an address; servers refuse longer ones
 function submitForm(form, options) {
   const pairs = controlPairs(all("[name]", form));
   if (encode(pairs).length > LONGEST) return toast("That is too much text for this page: use a shorter one, or the command line.", true);
-  goPairs(pairs, options);
+  const shownNow = goPairs(pairs, options);
+  if (!options) shownNow.then(bringAnswer);
+}
+
+/** On a small screen the answer may stand below all that is in sight. */
+function bringAnswer() {
+  const answer = one("[data-answer]", main);
+  if (answer && answer.getBoundingClientRect().top > window.innerHeight * 0.75) answer.scrollIntoView();
 }
 
 function submitQuery() {
