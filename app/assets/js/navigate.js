@@ -89,8 +89,11 @@ function settle() {
   if (document.activeElement !== query || !query.value) query.value = valueOf(pairs, "q");
   const tab = valueOf(pairs, "tab") || "search";
   for (const link of all("[data-tab]")) {
-    if (link.dataset.tab === tab) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.tab === tab) {
+      link.setAttribute("aria-current", "page");
+      const row = link.parentElement; // on a phone the row scrolls
+      row.scrollLeft = link.offsetLeft - row.offsetLeft - row.clientWidth / 3;
+    } else link.removeAttribute("aria-current");
   }
   settleFacets();
   showBasket();
