@@ -31,7 +31,8 @@ from ale_semantic.engine import Engine
 from . import curriculum_answers as answers
 from . import curriculum_parameters as parameters
 from .core import Service, service_of
-from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form
+from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form, SubsetParameters
+from .curriculum_responses import described
 from .etags import etag_of, is_known
 from .parameters import Parameters
 from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
@@ -149,6 +150,7 @@ def _add(design: Design) -> None:
 
     by_get.__annotations__ |= {"asked": Annotated[design.asked, Query()]}
     by_post.__annotations__ |= {"asked": design.asked}
+    forms = [_MEDIA_TYPES[form] for form in (Form.YAML, Form.TASKS, Form.MARKDOWN)] if design.curriculum else []
     once = Depends(_refuse_repeats(design.asked))
     for method, endpoint, suffix in (("GET", by_get, ""), ("POST", by_post, "_by_post")):
         router.add_api_route(
@@ -159,6 +161,7 @@ def _add(design: Design) -> None:
             summary=design.summary,
             description=design.description,
             response_model=design.answered,
+            responses=described(kept=method == "GET", media_types=forms),
             dependencies=[once] if method == "GET" else [],
         )
 
@@ -181,6 +184,9 @@ async def _reply(request: Request, service: Service, design: Design, asked: Any)
         etag = etag_of(service.holder.current.etag)
         if is_known(request.headers.get("if-none-match"), etag):
             return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
+
+    if isinstance(asked, SubsetParameters) and asked.k > service.config.max_k:
+        raise ParameterError(f"k may be at most {service.config.max_k}, not {asked.k}", param="k")
 
     def question(engine: Engine) -> _Page:
         return _written(engine, design, design.find(engine, asked), getattr(asked, "form", Form.JSON))
@@ -227,14 +233,26 @@ for _design in DESIGNS:
     _add(_design)
 
 
-@router.post("/leaks", operation_id="curriculum_leaks", response_model=LeakReport)
+@router.post(
+    "/leaks",
+    operation_id="curriculum_leaks",
+    summary="Your own tasks against the catalogue",
+    response_model=LeakReport,
+    responses=described(),
+)
 async def leaks(request: Request, service: Serving, asked: parameters.LeakParameters) -> Response:
     """Compare your own tasks with the catalogue: the nearest task of each, and whether it is a near twin."""
     page, _ = await _asked(request, service, lambda engine: _json(answers.find_leaks(engine, asked)))
     return _unkept(page)
 
 
-@router.post("/diff", operation_id="curriculum_diff", response_model=CatalogueDiff)
+@router.post(
+    "/diff",
+    operation_id="curriculum_diff",
+    summary="Another catalogue against the one that is served",
+    response_model=CatalogueDiff,
+    responses=described(),
+)
 async def diff(request: Request, service: Serving, asked: parameters.DiffParameters) -> Response:
     """Compare the catalogue that is served with another one: added, removed, changed text, moved tier or domain."""
     page, _ = await _asked(request, service, lambda engine: _json(answers.find_diff(engine, asked)))
@@ -261,7 +279,14 @@ Document = Annotated[str, Depends(document_of)]
 _YAML_BODY = {"requestBody": {"required": True, "content": {"application/yaml": {"schema": {"type": "string"}}}}}
 
 
-@router.post("/check", operation_id="curriculum_check", response_model=answers.CheckAnswer, openapi_extra=_YAML_BODY)
+@router.post(
+    "/check",
+    operation_id="curriculum_check",
+    summary="Check a curriculum file",
+    response_model=answers.CheckAnswer,
+    responses=described(),
+    openapi_extra=_YAML_BODY,
+)
 async def check(request: Request, service: Serving, document: Document) -> Response:
     """Check a curriculum file (YAML) against the catalogue; `kept` tells whether all of its constraints are."""
 
@@ -269,7 +294,14 @@ async def check(request: Request, service: Serving, document: Document) -> Respo
     return _unkept(page)
 
 
-@router.post("/export", operation_id="curriculum_export", openapi_extra=_YAML_BODY)
+@router.post(
+    "/export",
+    operation_id="curriculum_export",
+    summary="A curriculum file in other forms",
+    response_class=Response,
+    responses=described(media_types=[_MEDIA_TYPES[form] for form in ExportForm], only_text=True),
+    openapi_extra=_YAML_BODY,
+)
 async def export(
     request: Request,
     service: Serving,
