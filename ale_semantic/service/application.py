@@ -34,7 +34,13 @@ _OWN_PATHS += ("/healthz", "/readyz", "/metrics", "/sign-in", "/sign-out")
 
 def create_app(service: Service) -> FastAPI:
     """Return the application of a service; whoever serves it runs its lifespan."""
-    app = FastAPI(title=documentation.TITLE, docs_url=None, redoc_url=None, lifespan=_lifespan)
+    app = FastAPI(
+        title=documentation.TITLE,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+        generate_unique_id_function=lambda route: route.name,
+    )
     app.openapi = partial(documentation.schema, app)  # type: ignore[method-assign]
     app.state.service = service
     app.include_router(documentation.router)
@@ -56,7 +62,10 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _mount_page(app: FastAPI, service: Service) -> None:
-    """Let the page answer every path that is nobody else's; its work gets at most half of the threads, so the API has the rest."""
+    """Let the page answer every path that is nobody else's.
+
+    Its work gets at most half of the threads, so that the API always has some.
+    """
     from ale_semantic.app.mounting import mounted_page
 
     async def ask(question: Callable[[Engine], _Value], /) -> _Value:

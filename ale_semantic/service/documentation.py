@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from ale_semantic import __version__
 
 from .models import ProblemAnswer
+from .responses import refusals_everywhere
 
 TITLE = "ALE Semantic"
 STATIC = "/static-docs"
@@ -65,6 +66,7 @@ _POLICY = "; ".join(
     )
 )
 _HEADERS = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+_FASTAPIS_OWN = "HTTPValidationError"
 
 router = APIRouter(include_in_schema=False)
 
@@ -126,7 +128,22 @@ def schema(app: FastAPI) -> dict[str, Any]:
         )
         parts = made.setdefault("components", {})
         parts.setdefault("schemas", {})[ProblemAnswer.__name__] = ProblemAnswer.model_json_schema()
+        _add_refusals(made)
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}}
         made["security"] = [{}, {"key": []}]  # none, where the service asks for none
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _add_refusals(made: dict[str, Any]) -> None:
+    """Describe what any route may refuse, instead of FastAPI's own shape of bad input, which is never answered."""
+    everywhere = refusals_everywhere()
+    for path, methods in made["paths"].items():
+        for operation in methods.values():
+            told = operation["responses"]
+            if _FASTAPIS_OWN in str(told.get("422")):
+                del told["422"]
+            if path.startswith("/api/"):
+                operation["responses"] = dict(sorted({**everywhere, **told}.items()))
+    for name in (_FASTAPIS_OWN, "ValidationError"):
+        made["components"]["schemas"].pop(name, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from ale_semantic.facet_fields import FieldKind
-from ale_semantic.types import Band, Mode, OperatingSystem, Tier, Verdict
+from ale_semantic.types import Band, Mode, OperatingSystem, Provenance, Tier, Verdict
 from ale_semantic.types import Field as CardField
 from ale_semantic.variants import Variant
 
@@ -14,19 +14,6 @@ class Model(BaseModel):
     """Base of all answers: nothing that isn't described here is ever answered."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
-
-
-class Provenance(Model):
-    """What made an answer, enough to make it again."""
-
-    catalogue: str = Field(description="Where the cards came from.")
-    fingerprint: str = Field(description="SHA-256 of all public fields of all cards.")
-    cards: int
-    model: str = Field(description="The encoder.")
-    model_revision: str
-    layout: int = Field(description="Version of how cards are cut into passages.")
-    version: str = Field(description="Version of ALE Semantic.")
-    demo: bool = Field(description="Made-up cards, not the benchmark's.")
 
 
 class FacetValue(Model):

@@ -20,16 +20,15 @@ class Kind(Flag):
 
     CACHED = auto()  # an ETag
     PAGED = auto()  # a cursor
-    QUESTION = auto()  # parameters, and the engine behind them
 
 
-CACHED, PAGED, QUESTION = Kind.CACHED, Kind.PAGED, Kind.QUESTION
+CACHED, PAGED = Kind.CACHED, Kind.PAGED
 _ETAG = {"ETag": {"description": "Send it back in `If-None-Match`.", "schema": {"type": "string"}}}
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 
 
 def described(example: str, *kinds: Kind, tasks: bool = False) -> Responses:
-    """Return the `responses` of a route: its example, and the refusals that its kinds bring.
+    """Return the `responses` of a route: its example, and the refusals that its own kinds bring.
 
     Args:
         example: name of the answer in the examples.
@@ -49,13 +48,18 @@ def described(example: str, *kinds: Kind, tasks: bool = False) -> Responses:
         found[410] = refusal("The index was exchanged since the cursor was given.", "cursor_expired")
     if tasks:
         found[404] = refusal("No such task; the nearest ids are named.", "unknown_task")
-    if QUESTION in has:
-        found[401] = refusal("No valid API key, where one is asked for.", "unauthorised")
-        found[413] = refusal("The body is too large.", "too_large")
-        found[422] = refusal("A parameter or the filter can't be taken.", "unknown_name")
-        found[429] = {**refusal("Too many requests.", "queue_full"), "headers": _RETRY}
-        found[503] = {**refusal("No index, or the deadline passed.", "deadline"), "headers": _RETRY}
     return found
+
+
+def refusals_everywhere() -> dict[str, dict[str, Any]]:
+    """Return the refusals that any route below `/api/` may give, by status."""
+    return {
+        "401": refusal("No valid API key, where one is asked for.", "unauthorised"),
+        "413": refusal("The body is too large.", "too_large"),
+        "422": refusal("A parameter or the filter can't be taken.", "unknown_name"),
+        "429": {**refusal("Too many requests.", "queue_full"), "headers": _RETRY},
+        "503": {**refusal("No index, or the deadline passed.", "deadline"), "headers": _RETRY},
+    }
 
 
 def refusal(description: str, example: str) -> dict[str, Any]:

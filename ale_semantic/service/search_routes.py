@@ -10,7 +10,7 @@ from . import answering
 from .models import FacetsAnswer, SearchAnswer
 from .parameters import FacetsParameters, SearchParameters, SimilarParameters
 from .replies import Replies
-from .responses import CACHED, PAGED, QUESTION, described
+from .responses import CACHED, PAGED, described
 
 router = APIRouter(prefix="/api/v1", tags=["search"])
 Desk = Annotated[Replies, Depends(Replies)]
@@ -21,7 +21,7 @@ Desk = Annotated[Replies, Depends(Replies)]
     operation_id="search",
     summary="Find tasks by meaning",
     response_model=SearchAnswer,
-    responses=described("search", CACHED, PAGED, QUESTION),
+    responses=described("search", CACHED, PAGED),
 )
 async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Response:
     """Rank the tasks that pass a filter by how likely they answer a query in everyday words.
@@ -37,7 +37,7 @@ async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Res
     operation_id="search_by_post",
     summary="Find tasks by meaning (long queries)",
     response_model=SearchAnswer,
-    responses=described("search", PAGED, QUESTION),
+    responses=described("search", PAGED),
 )
 async def search_by_post(desk: Desk, asked: SearchParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
@@ -49,7 +49,7 @@ async def search_by_post(desk: Desk, asked: SearchParameters) -> Response:
     operation_id="similar",
     summary="Find tasks like given ones",
     response_model=SearchAnswer,
-    responses=described("similar", CACHED, PAGED, QUESTION, tasks=True),
+    responses=described("similar", CACHED, PAGED, tasks=True),
 )
 async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> Response:
     """Rank tasks by how near they are to given tasks or to a pasted text, and how far from others.
@@ -64,7 +64,7 @@ async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> R
     operation_id="similar_by_post",
     summary="Find tasks like given ones (long texts)",
     response_model=SearchAnswer,
-    responses=described("similar", PAGED, QUESTION, tasks=True),
+    responses=described("similar", PAGED, tasks=True),
 )
 async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
@@ -76,7 +76,7 @@ async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
     operation_id="facets",
     summary="Count the values of the fields",
     response_model=FacetsAnswer,
-    responses=described("facets", CACHED, QUESTION),
+    responses=described("facets", CACHED),
 )
 async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Response:
     """Count every value of the fields, each under the other fields' selections, zeros included."""
@@ -88,7 +88,7 @@ async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Res
     operation_id="facets_by_post",
     summary="Count the values of the fields (long queries)",
     response_model=FacetsAnswer,
-    responses=described("facets", QUESTION),
+    responses=described("facets"),
 )
 async def facets_by_post(desk: Desk, asked: FacetsParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""

@@ -12,7 +12,7 @@ from . import answering
 from .models import BatchAnswer, CardParts, CatalogueAnswer, ReloadAnswer, TasksAnswer
 from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksParameters
 from .replies import Replies, json_response
-from .responses import CACHED, PAGED, QUESTION, described
+from .responses import CACHED, PAGED, described
 
 router = APIRouter(prefix="/api/v1")
 Desk = Annotated[Replies, Depends(Replies)]
@@ -24,7 +24,7 @@ Desk = Annotated[Replies, Depends(Replies)]
     operation_id="tasks",
     summary="Browse the cards",
     response_model=TasksAnswer,
-    responses=described("tasks", CACHED, PAGED, QUESTION),
+    responses=described("tasks", CACHED, PAGED),
 )
 async def tasks(desk: Desk, asked: Annotated[TasksParameters, Query()]) -> Response:
     """List the cards that pass a filter in the order of their ids."""
@@ -37,7 +37,7 @@ async def tasks(desk: Desk, asked: Annotated[TasksParameters, Query()]) -> Respo
     operation_id="tasks_by_post",
     summary="Browse the cards (long filters)",
     response_model=TasksAnswer,
-    responses=described("tasks", PAGED, QUESTION),
+    responses=described("tasks", PAGED),
 )
 async def tasks_by_post(desk: Desk, asked: TasksParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
@@ -50,7 +50,7 @@ async def tasks_by_post(desk: Desk, asked: TasksParameters) -> Response:
     operation_id="tasks_batch",
     summary="Fetch several cards by their ids",
     response_model=BatchAnswer,
-    responses=described("batch", QUESTION),
+    responses=described("batch"),
 )
 async def tasks_batch(desk: Desk, asked: BatchParameters) -> Response:
     """Return the cards in the order of the ids; an unknown id fails by itself, with its place in the request."""
@@ -63,7 +63,7 @@ async def tasks_batch(desk: Desk, asked: BatchParameters) -> Response:
     operation_id="task",
     summary="Fetch one card",
     response_model=CardParts,
-    responses=described("task", CACHED, QUESTION, tasks=True),
+    responses=described("task", CACHED, tasks=True),
 )
 async def task(
     desk: Desk,
@@ -80,7 +80,7 @@ async def task(
     operation_id="catalogue",
     summary="Learn what there is to search",
     response_model=CatalogueAnswer,
-    responses=described("catalogue", CACHED, QUESTION),
+    responses=described("catalogue", CACHED),
 )
 async def catalogue(desk: Desk, asked: Annotated[NoParameters, Query()]) -> Response:
     """Return the fields of the filter with all their values, what may be asked of them, limits and provenance."""
@@ -93,7 +93,7 @@ async def catalogue(desk: Desk, asked: Annotated[NoParameters, Query()]) -> Resp
     operation_id="reload",
     summary="Open a newer build of the index",
     response_model=ReloadAnswer,
-    responses=described("reload", QUESTION),
+    responses=described("reload"),
 )
 async def reload(desk: Desk, asked: Annotated[NoParameters, Query()]) -> Response:
     """Look for a newer build now instead of at the next watch; running answers keep the one they began with.
