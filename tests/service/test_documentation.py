@@ -82,7 +82,8 @@ def test_each_refusal_is_typed_and_has_an_example(schema: dict[str, Any]) -> Non
             ((kind, content),) = answer["content"].items()
             assert kind == "application/problem+json", (path, method, status)
             assert "#/components/schemas/ProblemAnswer" in str(content["schema"])
-            assert content["example"]["status"] == int(status)
+            if path.startswith(OWN):
+                assert content["example"]["status"] == int(status)
 
 
 def test_each_reference_leads_somewhere(schema: dict[str, Any]) -> None:
