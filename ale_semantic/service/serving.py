@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 _BACKLOG = 512  # connections that wait to be accepted
 _KEEP_ALIVE = 30  # seconds that an idle connection stays
-_HUNG = 30  # seconds without a sign of life after which a worker is replaced
+_HUNG = 120  # seconds without a sign of life after which a worker is replaced; to start takes some
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where the workers' counts meet
 
 
@@ -62,6 +65,7 @@ class Worker:
 
         from .application import create_app
 
+        _end_with_parent()
         service = open_service(self.config)
         # The matrix products of one search are small: threads of their own would get into the other searches' way.
         threadpool_limits(limits=1)
@@ -169,6 +173,19 @@ def _serve_in_workers(config: ServiceConfig, bound: socket.socket) -> None:
 
     with tempfile.TemporaryDirectory(prefix="ale-metrics-") as folder, _variable(_METRICS_FOLDER, folder):
         Multiprocess(uvicorn_config(config, Worker(config)), sockets=[bound]).run()
+
+
+def _end_with_parent() -> None:
+    """Stop as on SIGTERM when the process that supervises this one is gone, however it ended."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="ale-parent", daemon=True).start()
 
 
 @contextmanager
