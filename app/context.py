@@ -94,7 +94,7 @@ def _examples(engine: Engine) -> tuple[str, ...]:
 def _starters(site: Site) -> Starters:
     from .curriculum.starters import find_starters
 
-    return find_starters(site)
+    return find_starters(site.engine, site.examples())
 
 
 @dataclass(frozen=True, slots=True)

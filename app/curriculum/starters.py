@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,6 @@ from ale_semantic.types import Tier
 
 if TYPE_CHECKING:
     from ale_semantic.engine import Engine
-
-    from ..context import Site
 
 _FEW = 3
 _MOST = 5  # example paths
@@ -32,22 +30,23 @@ class Starters:
     high_rungs: tuple[str, ...]
 
 
-def find_starters(site: Site) -> Starters:
-    """Look for the examples; those without an answer are left out."""
-    found = ladders(site.engine, LadderRequest()).ladders[:_FEW] if len(site.engine.catalogue) > 1 else ()
-    paths = islice(((label, given) for label, given in _paths(site) if _is_worth_a_click(site.engine, given)), _MOST)
+def find_starters(engine: Engine, topics: Sequence[str]) -> Starters:
+    """Look for the examples, with topics that have a clear answer; those without an answer are left out."""
+    found = ladders(engine, LadderRequest()).ladders[:_FEW] if len(engine.catalogue) > 1 else ()
+    paths = islice(
+        ((label, given) for label, given in _paths(engine, topics) if _is_worth_a_click(engine, given)), _MOST
+    )
     low = tuple(ladder.task_ids[0] for ladder in found)
     return Starters(tuple(paths), low, tuple(ladder.task_ids[-1] for ladder in found))
 
 
-def _paths(site: Site) -> Iterator[tuple[str, Parameters]]:
-    topics = site.examples()
+def _paths(engine: Engine, topics: Sequence[str]) -> Iterator[tuple[str, Parameters]]:
     yield from ((f"Up to “{topic}”", {"goal": topic}) for topic in topics[:_FEW])
     if len(topics) > 1:
         yield f"From “{topics[-1]}” to “{topics[0]}”", {"start": topics[-1], "goal": topics[0]}
-    skills = site.engine.skills
+    skills = engine.skills
     if skills is not None:
-        counts = Counter(skill for row in range(len(site.engine.catalogue)) for skill in skills.skills_of(row))
+        counts = Counter(skill for row in range(len(engine.catalogue)) for skill in skills.skills_of(row))
         yield from (
             (f"Learn: {skills.name(skill)}", {"skill": skills.name(skill)}) for skill, _ in counts.most_common(2)
         )
