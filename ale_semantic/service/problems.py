@@ -218,6 +218,11 @@ def problem_of(fault: BaseException) -> Problem:
 def problem_of_status(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Problem:
     """Return the problem for a bare HTTP status, as of a path or method that there isn't."""
     phrase = HTTPStatus(status).phrase
+    allowed = (headers or {}).get("allow", "")
+    if status == HTTPStatus.NOT_FOUND and detail in ("", phrase):
+        detail = "there is nothing at this address; /docs lists what there is"
+    elif status == HTTPStatus.METHOD_NOT_ALLOWED and allowed:
+        detail = f"this address takes {allowed} only"
     return Problem(status, phrase.lower().replace(" ", "-"), phrase, detail or phrase, headers=dict(headers or {}))
 
 

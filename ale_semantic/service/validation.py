@@ -51,6 +51,8 @@ def _sentence(fault: Mapping[str, Any]) -> str:
             return f"unknown parameter {name!r}"
         case "missing":
             return f"{name or 'the body'} is missing"
+        case "model_attributes_type" | "model_type" | "dict_type" if not name:
+            return "the body must be a JSON object, sent with Content-Type: application/json"
         case _:
             message = str(fault["msg"]).removeprefix("Value error, ")
             return f"{name}: {message[:1].lower()}{message[1:]}" if name else f"the body: {message}"

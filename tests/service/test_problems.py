@@ -129,9 +129,8 @@ def test_a_message_that_repeats_a_book_is_cut() -> None:
 
 
 def test_a_bare_status_is_a_problem_too() -> None:
-    problem = problem_of_status(405, "", {"allow": "GET"})
-    assert (problem.slug, problem.title, problem.headers["allow"]) == (
-        "method-not-allowed",
-        "Method Not Allowed",
-        "GET",
-    )
+    wrong_method = problem_of_status(405, "Method Not Allowed", {"allow": "GET"})
+    assert (wrong_method.slug, wrong_method.headers["allow"]) == ("method-not-allowed", "GET")
+    assert wrong_method.detail == "this address takes GET only"
+    assert "/docs" in problem_of_status(404, "Not Found").detail
+    assert problem_of_status(404, "no such model").detail == "no such model"
