@@ -25,6 +25,7 @@ _ID = re.compile(r"\w+/[\w.-]*\w")
 # The engine's words and the page's, in this order.
 _PLAIN = (
     ("the pool holds no longer path to this goal", "no path to this goal has more steps"),
+    ("the pool holds", "the filters leave"),
     ("iden the pool", "iden the filters"),
     ("of the pool", "that may be taken"),
     ("the pool", "the filters"),

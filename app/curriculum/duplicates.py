@@ -76,7 +76,7 @@ def _leaks(ask: Ask, limits: TwinThresholds) -> Answer:
             "pairs": [(leak, task.text) for leak, task in zip(report.tasks, own, strict=True)],
             "tasks": len({leak.nearest.task_id for leak in report.tasks}),
         },
-        status=f"{report.leaks} of {plural(len(report.tasks), 'task')} of yours are near twins",
+        status=f"Near twins among your tasks: {report.leaks} of {len(report.tasks)}",
     )
 
 

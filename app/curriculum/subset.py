@@ -62,7 +62,7 @@ def answer(ask: Ask) -> Answer | None:
     return Answer(
         record=result,
         shown={"result": result},
-        status=f"{plural(len(result.picks), 'task')} that cover {result.coverage:.0%}",
+        status=f"{plural(len(result.picks), 'task')}, coverage {result.coverage:.0%}",
         lists=(Curriculum.of_subset(result),),
         notices=result.notices,
     )

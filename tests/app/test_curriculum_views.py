@@ -244,7 +244,7 @@ def test_pasted_tasks_are_named_and_their_nearest_found(site: Site) -> None:
     html = screen(site, address("duplicates", own=pasted)).html
     assert "<h3>mine</h3>" in html
     assert re.findall(LIST, html)[0] == card.task_id
-    assert "1 of 2 tasks of yours is a near twin" in text_of(html)
+    assert "Near twins among your tasks: 1 of 2" in text_of(html)
 
 
 def test_the_ladder_of_a_task_names_its_neighbours(site: Site) -> None:
