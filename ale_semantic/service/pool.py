@@ -69,8 +69,8 @@ class _Counts:
 class WorkPool:
     """Runs questions on a few threads; takes no more than it can answer in time.
 
-    Bulk work (a batch of embeddings, a curriculum) gets at most half of the threads, so that a search never
-    waits behind it for long.
+    Bulk work (a batch of embeddings, a curriculum) gets at most half of the threads and of the queue, so that a
+    search never waits behind it for long, nor is refused for it.
     """
 
     def __init__(self, *, threads: int, queue: int, deadline: float, telemetry: Telemetry | None = None) -> None:
@@ -160,8 +160,10 @@ class WorkPool:
         with self._changed:
             if self._draining:
                 raise NotReadyError("the service is stopping; try again soon")
-            free = self.threads - self._counts.running
-            if len(self._waiting) >= self.queue + max(free, 0):
+            free = max(self.threads - self._counts.running, 0)
+            bulk = sum(one.bulk for one in self._waiting) if task.bulk else 0
+            bulk_room = self.queue // 2 + max(self._bulk_threads - self._counts.running_bulk, 0)
+            if len(self._waiting) >= self.queue + free or (task.bulk and bulk >= bulk_room):
                 self._counts.refused += 1
                 raise QueueFullError(
                     f"{len(self._waiting)} questions wait already; try again soon", retry_after=self._wait_seconds()

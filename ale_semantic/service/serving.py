@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,10 +30,12 @@ from .telemetry import Telemetry
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from uvicorn import Config
+    from uvicorn.supervisors import Multiprocess
 
 _BACKLOG = 512  # connections that wait to be accepted
 _KEEP_ALIVE = 30  # seconds that an idle connection stays
-_HUNG = 120  # seconds without a sign of life after which a worker is replaced; to start takes some
+_READY = 120  # seconds that a worker may take to start, when all are replaced one by one (SIGHUP)
+_RESTART_PAUSE = 1.0  # seconds between two replacements of workers that have ended
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where the workers' counts meet
 
 
@@ -110,7 +113,7 @@ def uvicorn_config(config: ServiceConfig, app: FastAPI | Worker) -> Config:
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=max(1, round(config.shutdown_seconds)),
-        timeout_worker_healthcheck=_HUNG,
+        timeout_worker_healthcheck=_READY,
     )
 
 
@@ -134,6 +137,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise ServiceConfigError(
             f"{host}:{port} can't be listened on: {fault.strerror or fault}; choose another --host or --port"
         ) from None
+    bound.listen(_BACKLOG)  # whoever comes before the service is up waits instead of being refused
     bound.set_inheritable(True)
     return bound
 
@@ -169,10 +173,40 @@ def _serve_here(config: ServiceConfig, bound: socket.socket) -> None:
 
 
 def _serve_in_workers(config: ServiceConfig, bound: socket.socket) -> None:
-    from uvicorn.supervisors import Multiprocess
-
     with tempfile.TemporaryDirectory(prefix="ale-metrics-") as folder, _variable(_METRICS_FOLDER, folder):
-        Multiprocess(uvicorn_config(config, Worker(config)), sockets=[bound]).run()
+        _supervisor(uvicorn_config(config, Worker(config)), bound).run()
+
+
+def _supervisor(settings: Config, bound: socket.socket) -> Multiprocess:
+    """Return uvicorn's supervisor of worker processes, but for how it finds out that one has ended.
+
+    uvicorn asks each worker over a pipe and waits for the answer; one that dies meanwhile is missed, and no signal
+    is heeded, until that wait is over.
+    """
+    from uvicorn.config import STARTUP_FAILURE
+    from uvicorn.supervisors import Multiprocess
+    from uvicorn.supervisors.multiprocess import Process
+
+    class Supervisor(Multiprocess):
+        """Replaces workers that have ended."""
+
+        begun = 0.0  # when a worker was last replaced
+
+        def keep_subprocess_alive(self) -> None:
+            """Start another worker for one that has ended, but not over and over at once."""
+            for place, worker in enumerate(self.processes):
+                alive = worker.process.is_alive()
+                if alive or self.should_exit.is_set() or time.monotonic() - self.begun < _RESTART_PAUSE:
+                    continue
+                worker.join()
+                if worker.exitcode == STARTUP_FAILURE:  # it would fail again
+                    self.should_exit.set()
+                    return
+                self.begun = time.monotonic()
+                self.processes[place] = Process(self.config, self.sockets)
+                self.processes[place].start()
+
+    return Supervisor(settings, sockets=[bound])
 
 
 def _end_with_parent() -> None:

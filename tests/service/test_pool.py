@@ -168,6 +168,22 @@ def test_bulk_work_leaves_threads_to_searches() -> None:
     run(scenario())
 
 
+def test_bulk_work_leaves_places_in_the_queue_to_searches() -> None:
+    async def scenario() -> None:
+        pool = WorkPool(threads=2, queue=4, deadline=LONG)
+        gate, first = await blocked(pool, bulk=True)
+        waiting = [asyncio.ensure_future(pool.run(lambda: "bulk", bulk=True)) for _ in range(2)]
+        await until(lambda: pool.stats().waiting == 2)
+        with pytest.raises(QueueFullError):
+            await pool.run(lambda: "too much", bulk=True)
+        assert await pool.run(lambda: "search") == "search"
+        gate.open.set()
+        assert [await first, *[await one for one in waiting]] == ["through", "bulk", "bulk"]
+        await pool.close(LONG)
+
+    run(scenario())
+
+
 def test_closing_drains_and_takes_nothing_new() -> None:
     async def scenario() -> None:
         pool = WorkPool(threads=1, queue=4, deadline=LONG)

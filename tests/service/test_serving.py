@@ -292,9 +292,7 @@ def test_no_index_is_told_before_anything_starts(tmp_path: Path) -> None:
 
 
 def test_taken_and_foreign_addresses_are_told() -> None:
-    with bind("127.0.0.1", 0) as taken:
-        taken.listen()
-        with pytest.raises(ServiceConfigError, match="choose another"):
-            bind("127.0.0.1", taken.getsockname()[1])
+    with bind("127.0.0.1", 0) as taken, pytest.raises(ServiceConfigError, match="choose another"):
+        bind("127.0.0.1", taken.getsockname()[1])
     with pytest.raises(ServiceConfigError, match=r"203\.0\.113\.1"):
         bind("203.0.113.1", 8000)
