@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _VALID_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_OWN_FILES = frozenset(("/openapi.json", "/docs", "/redoc"))
+_OWN_PATHS = frozenset(("/mcp", "/openapi.json", "/docs", "/redoc"))  # routes that leave no template
 _GONE = 499  # the client went away before its answer began; the usual number for it in logs
 _SUSPICIOUS = frozenset((401, 403, 413, 429, 431))  # whoever runs the service wants to know from where
 
@@ -116,15 +116,15 @@ def route_template(scope: Scope, own: Any) -> str:
 
     Args:
         scope: the request, after it was answered.
-        own: the service's application; what another one answered is the page's or MCP's.
+        own: the service's application; what another one answered is the page's.
     """
     path = scope["path"]
     if scope.get("app") is not own:
-        return "/mcp" if path == "/mcp" or path.startswith("/mcp/") else "page"
+        return "page"
     template = getattr(scope.get("route"), "path", None)
     if template:
         return str(template)
-    return path if path in _OWN_FILES else "unmatched"
+    return path if path in _OWN_PATHS else "unmatched"
 
 
 def _request_id(scope: Scope) -> str:
