@@ -43,7 +43,9 @@ def tokens(engine: Engine, found: CallToolResult) -> int:
     return max(counted, sum(map(len, texts)) // 4)
 
 
-@pytest.mark.parametrize("query", ["", "reconcile supplier invoices", "年报 核心技术人员", "medical imaging", "write code"])
+@pytest.mark.parametrize(
+    "query", ["", "reconcile supplier invoices", "年报 核心技术人员", "medical imaging", "write code"]
+)
 async def test_a_search_of_twenty_is_compact(real_engine: Engine, query: str) -> None:
     found = await call(real_engine, "search", query=query, k=20)
     assert found.structured_content is not None
