@@ -27,7 +27,7 @@ _MOST_SKILLS = 50
 
 TopicText = Annotated[Text, Field(max_length=_MAX_TOPIC)]
 Closeness = Annotated[float, Field(ge=-1, le=1)]
-Threshold = Annotated[float, Field(gt=0, le=10)]
+Threshold = Annotated[float, Field(ge=0.001, le=10)]  # the least that the library takes
 TaskId = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
