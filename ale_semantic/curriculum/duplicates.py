@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WEAK_SHARE = 0.6  # of either threshold: from here on a pair is worth a look, though no near twin
 
 
+_LEAST_THRESHOLD = 0.001  # closeness is told in three digits; what is far smaller would divide by zero
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinThresholds(Record):
     """From where on two tasks are near twins: either their shared wording or their closeness of meaning."""
@@ -37,8 +40,11 @@ class TwinThresholds(Record):
             CurriculumError: naming the threshold.
         """
         for name, value in (("wording", self.wording), ("closeness", self.closeness)):
-            if value <= 0:
-                raise CurriculumError(f"the {name} threshold must be above 0, not {value:g}; above 1 switches it off")
+            if not value >= _LEAST_THRESHOLD:
+                raise CurriculumError(
+                    f"the {name} threshold must be above 0 ({_LEAST_THRESHOLD:g} at least), not {value:g}; "
+                    "above 1 switches it off"
+                )
 
     def degree(self, wording: NDArray[np.float32], closeness: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return how far pairs reach the nearer threshold: 1 and more is a near twin."""

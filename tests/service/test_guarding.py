@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, WebSocket
 from fastapi.testclient import TestClient
 from service_toys import toy_service
+from starlette.websockets import WebSocketDisconnect
 
 from ale_semantic.service import guarding, health_routes
 from ale_semantic.service.application import create_app
@@ -81,6 +82,13 @@ async def search(body: dict[str, str]) -> int:
     return len(body["query"])
 
 
+@ROUTER.websocket("/talk")
+async def talk(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.send_text("hello")
+    await socket.close()
+
+
 @ROUTER.get("/broken")
 async def broken() -> None:
     raise RuntimeError("/home/somebody/secret.json: lease")
@@ -133,6 +141,21 @@ def test_a_key_is_taken_from_either_header(serve: Any, keys: KeyFile) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
         assert key not in answer.text
     assert client.get(f"/api/v1/catalogue?api_key={key}").status_code == 401, "keys in addresses end up in logs"
+
+
+def test_a_web_socket_needs_a_key_and_its_own_origin(serve: Any, keys: KeyFile) -> None:
+    key, _ = keys.add("notebook")
+    client = serve()
+    own = {"x-api-key": key, "origin": HERE, "host": "127.0.0.1:8000"}
+    with client.websocket_connect("/api/v1/talk", headers=own) as socket:
+        assert socket.receive_text() == "hello"
+    for headers in (
+        {**own, "x-api-key": "wrong"},
+        {**own, "origin": "https://evil.example"},
+        {**own, "host": "evil.example"},
+    ):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/v1/talk", headers=headers):
+            pass
 
 
 def test_revoking_works_on_a_running_service(serve: Any, keys: KeyFile) -> None:
