@@ -19,6 +19,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from service_toys import toy_service
 
+from ale_semantic.cli.mcp import mcp
+from ale_semantic.errors import BundleError
 from ale_semantic.service.application import create_app
 from ale_semantic.service.core import Service
 from ale_semantic.service.keys import KeyFile
@@ -189,3 +191,8 @@ async def test_a_passed_deadline_is_told(toy_index: Path) -> None:
 def test_mcp_can_be_left_out(toy_index: Path) -> None:
     with serving(toy_service(toy_index, mcp=False)) as address:
         assert httpx.post(f"{address}/mcp", json=PING, headers=HEADERS).status_code == 404
+
+
+def test_a_missing_index_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="ale-semantic build"):
+        mcp(index=tmp_path / "none")
