@@ -21,12 +21,20 @@ _START = 300.0  # seconds for a service to come up, on a machine that is busy
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Running:
     """A service that was started."""
 
     process: subprocess.Popen[bytes]
     target: Target
+    environment: dict[str, str]
+
+    def restart(self) -> int:
+        """Stop the service by SIGTERM, start it again, and return the exit code of the first."""
+        self.process.terminate()
+        code = self.process.wait(60)
+        self.process = started(list(self.process.args), self.environment)  # type: ignore[arg-type]
+        return code
 
     def processes(self) -> list[int]:
         """Return the ids of the process and its children."""
@@ -54,16 +62,19 @@ class Running:
 @contextmanager
 def serving(command: list[str], port: int, path: str, probe: str, **environment: str) -> Iterator[Running]:
     """Start a service, wait until it answers, and stop it in the end."""
-    process = subprocess.Popen(
-        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    running = Running(process, Target(_HOST, port, path))
+    whole = {**os.environ, **environment}
+    running = Running(started(command, whole), Target(_HOST, port, path), whole)
     try:
         wait_for(running, probe)
         yield running
     finally:
-        process.terminate()
-        process.wait(60)
+        running.process.terminate()
+        running.process.wait(60)
+
+
+def started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a process that nobody hears."""
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(running: Running, probe: str) -> None:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,7 +167,11 @@ def _serve_here(config: ServiceConfig, bound: socket.socket) -> None:
     import uvicorn
 
     server = uvicorn.Server(uvicorn_config(config, Worker(config)()))
-    server.run(sockets=[bound])
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn raises the signal that ended it once more, which would end this process as if it had failed.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    with suppress(KeyboardInterrupt):  # likewise
+        server.run(sockets=[bound])
     if not server.started:
         sys.exit(1)  # uvicorn has told why
 
