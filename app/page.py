@@ -38,15 +38,18 @@ def page_of(desk: Desk) -> Blocks:
     from gradio.blocks import Blocks
     from gradio.components import HTML
 
-    async def ale_screen(address: str) -> dict[str, Any]:
+    async def ale_screen(address: Any) -> dict[str, Any]:
+        query = address if isinstance(address, str) else ""  # scripts other than the page's may send anything
         try:
-            return await desk.answer(lambda site: {**asdict(screen(site, address)), **_origin(site)})
+            return await desk.answer(lambda site: {**asdict(screen(site, query)), **_origin(site)})
         except AleSemanticError as fault:  # nobody was free to answer
-            return {**asdict(fault_view(State.from_query(address), fault)), **_origin(desk.site)}
+            return {**asdict(fault_view(State.from_query(query), fault)), **_origin(desk.site)}
 
-    async def ale_export(request: dict[str, str]) -> dict[str, str]:
+    async def ale_export(request: Any) -> dict[str, str]:
+        parts = request if isinstance(request, dict) else {}
+        address, form, scope = (str(parts.get(name, "")) for name in ("address", "form", "scope"))
         try:
-            file = await desk.answer(lambda site: download(site, request["address"], request["form"], request["scope"]))
+            file = await desk.answer(lambda site: download(site, address, form, scope))
         except AleSemanticError as fault:
             file = Download("", "", "", str(fault))
         return asdict(file)

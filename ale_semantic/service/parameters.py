@@ -77,7 +77,7 @@ class PageParameters(Parameters):
 
     k: int = Field(default=DEFAULT_K, ge=1, description="Hits on this page; `/catalogue` tells the most.")
     offset: int = Field(default=0, ge=0, le=_MAX_OFFSET, description="Hits before this page. Not with `cursor`.")
-    cursor: str | None = Field(
+    cursor: Text | None = Field(
         default=None,
         max_length=_CURSOR_CHARACTERS,
         description="`next` of the page before, with everything else as it was asked then.",

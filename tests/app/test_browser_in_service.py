@@ -141,6 +141,12 @@ def test_the_page_gives_and_takes_no_files(served: Served, path: str) -> None:
     assert httpx.get(f"{served.address}{path}").status_code == 404
 
 
+@pytest.mark.parametrize("data", [5, None, {"a": 1}, ["q=lease"], {"address": 1, "form": [], "scope": None}])
+def test_what_no_script_of_the_page_sends_is_no_bug(served: Served, data: Any) -> None:
+    assert "html" in call(served, "ale_screen", data)
+    assert call(served, "ale_export", data)["problem"]
+
+
 def test_wrong_addresses_below_the_apis_are_problems_not_pages(served: Served) -> None:
     for path in ("/api/v1/nothing", "/api", "/v1/nothing", "/docs/nothing", "/static-docs/nothing.js"):
         response = httpx.get(served.address + path)
