@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,18 @@ def mounted_page(ask: Ask, engine: Engine) -> Starlette:
         ask: how its work is done.
         engine: the engine that is open now.
     """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # Gradio would make event loops of its own here, one after the other, and leave them open
+        return asyncio.run(_mounted(ask, engine))
+    return _mount(ask, engine)
+
+
+async def _mounted(ask: Ask, engine: Engine) -> Starlette:
+    return _mount(ask, engine)
+
+
+def _mount(ask: Ask, engine: Engine) -> Starlette:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # Gradio reads it when it is imported
     import gradio
     from starlette.applications import Starlette
