@@ -61,10 +61,16 @@ class Service:
             QueueFullError, DeadlineError: as `ask` does.
         """
 
+        made = False
+
         async def make() -> Answer:
+            nonlocal made
+            made = True
             return await self.ask(stage, lambda index: Answer(question(index), index.etag), bulk=bulk)
 
-        return await self.answers.get(self.holder.current.etag, asked, make)
+        found = await self.answers.get(self.holder.current.etag, asked, make)
+        self.telemetry.cache("answers", hits=not made, misses=made)
+        return found
 
 
 def service_of(request: Request) -> Service:

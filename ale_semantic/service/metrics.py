@@ -77,8 +77,9 @@ class Metrics:
 
             for collector in (ProcessCollector, PlatformCollector, GCCollector):
                 collector(registry=self.registry)
-        for outcome in ("hit", "miss"):  # a rate needs both from the start
-            self.cache.labels("query_vectors", outcome)
+        for name in ("answers", "query_vectors"):
+            for outcome in ("hit", "miss"):  # a rate needs both from the start
+                self.cache.labels(name, outcome)
 
     def tell(self, index: Mapping[str, str], model: Mapping[str, str]) -> None:
         """Set the info gauges to the index and model that are served from now on."""

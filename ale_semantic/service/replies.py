@@ -57,8 +57,13 @@ class Replies:
             etag = etag_of(service.holder.current.etag)
             if is_known(self._known, etag):
                 return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
-        question = f"{stage} {asked.model_dump_json()}"
-        found = await service.answer(stage, question, lambda index: to_json(answer(index, asked, service.config)))
+
+        def body(index: OpenIndex) -> bytes:
+            values = answer(index, asked, service.config)
+            with service.telemetry.stage("serialise"):
+                return to_json(values)
+
+        found = await service.answer(stage, f"{stage} {asked.model_dump_json()}", body)
         if self._is_get:
             return json_response(found.body, etag=etag_of(found.etag))
         return json_response(found.body)

@@ -123,6 +123,16 @@ def test_a_key_guards_every_route_but_health(page_client: TestClient) -> None:
     assert page_client.get("/").status_code == 200
 
 
+def test_the_whole_service_books_its_stages_and_caches(page_client: TestClient) -> None:
+    for _ in range(2):
+        assert page_client.get("/api/v1/search", params={"query": "unlawful clauses"}).status_code == 200
+    lines = page_client.get("/metrics").text.splitlines()
+    for stage in ("search", "serialise"):
+        assert f'ale_stage_seconds_count{{stage="{stage}"}} 1.0' in lines, stage
+    for outcome in ("hit", "miss"):
+        assert f'ale_cache_total{{cache="answers",outcome="{outcome}"}} 1.0' in lines, outcome
+
+
 def test_a_key_is_taken_from_either_header(serve: Any, keys: KeyFile) -> None:
     key, _ = keys.add("notebook")
     client = serve()
