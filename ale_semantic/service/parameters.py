@@ -38,18 +38,21 @@ def _whole(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_whole)]
-Name = Annotated[Text, Field(min_length=1, max_length=_MAX_NAME)]
+Whole = AfterValidator(_whole)  # after the lengths, else these speak of items instead of characters
+Text = Annotated[str, Whole]
+Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME), Whole]
 Names = Annotated[list[Name], Field(max_length=_MAX_NAMES)]
 CommaNames = Annotated[Names, BeforeValidator(_comma_separated)]
-QueryText = Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS)]
+QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), Whole]
+CursorText = Annotated[str, Field(max_length=_CURSOR_CHARACTERS), Whole]
 WhereText = Annotated[
-    Text,
+    str,
     Field(
         max_length=MAX_LENGTH,
         description="Filter, applied before ranking, such as `domain = legal and os = linux and inputs >= 3`.",
         examples=["os = linux and inputs >= 3"],
     ),
+    Whole,
 ]
 
 
@@ -77,9 +80,8 @@ class PageParameters(Parameters):
 
     k: int = Field(default=DEFAULT_K, ge=1, description="Hits on this page; `/catalogue` tells the most.")
     offset: int = Field(default=0, ge=0, le=_MAX_OFFSET, description="Hits before this page. Not with `cursor`.")
-    cursor: Text | None = Field(
+    cursor: CursorText | None = Field(
         default=None,
-        max_length=_CURSOR_CHARACTERS,
         description="`next` of the page before, with everything else as it was asked then.",
     )
 
