@@ -253,6 +253,8 @@ def test_answers_are_what_the_schema_says(number: int, api: TestClient) -> None:
     def check(case: Any) -> None:
         sent = case.as_transport_kwargs(base_url=str(api.base_url))
         sent = {name: value for name, value in sent.items() if name not in ("cookies", "timeout")}
+        if isinstance(sent.get("data"), str | bytes):  # a whole body, which this client calls otherwise
+            sent["content"] = sent.pop("data")
         case.validate_response(api.request(**sent), checks=CHECKS)
 
     for operation in operations:
