@@ -141,7 +141,7 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     from ale_semantic.embeddings.bundle import open_generation
 
     folder = index_folder(index)
-    _, manifest = open_generation(folder)
+    _, manifest = open_generation(folder, thorough=True)
     shown = {"index": str(folder), **{key: value for key, value in manifest.items() if key != "files"}}
     shown["bytes"] = sum(entry["bytes"] for entry in manifest["files"].values())
     if as_json:
