@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -195,7 +196,7 @@ class Facet:
     """All values of one facet; `missing` counts the tasks that have none."""
 
     field: str
-    values: tuple[FacetValue, ...]
+    values: Sequence[FacetValue]
     missing: int
     multivalued: bool
 
