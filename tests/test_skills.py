@@ -232,7 +232,7 @@ class TestTable:
         table.write(tmp_path)
         cards = table.cards
         if damage == "arrays":
-            (tmp_path / "skills.npz").write_bytes(b"no arrays")
+            (tmp_path / "skill_scores.npy").write_bytes(b"no arrays")
         elif damage == "definitions":
             (tmp_path / "skills.json").write_text('{"skills": [{"id": "x"}], "threshold": 0.5}', encoding="utf-8")
         else:
