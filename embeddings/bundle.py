@@ -6,7 +6,7 @@
       checked-g-....json what the file system said of the files when they were hashed last (`verification`)
       g-.../             a generation: complete before CURRENT names it, never changed after
         manifest.json    written last
-        cards.jsonl  ledger.json  lexical/  spaces/<encoder>/{passages.npy,index.faiss,encoder/}
+        cards.jsonl  ledger.json  lexical/  spaces/<encoder>/{passages.npy,vectors.npy,index.faiss,encoder/}
 
 A generation is written beside the current one and CURRENT is replaced in one step, so that a writer killed at
 any moment leaves the earlier index whole, and a reader keeps the generation it opened.
@@ -43,7 +43,6 @@ LEDGER = "ledger.json"
 LEXICAL = "lexical"
 SPACES = "spaces"
 PASSAGES = "passages.npy"
-INDEX = "index.faiss"
 ENCODER = "encoder"
 LATE = "late"
 RELATED = "related.npy"

@@ -20,7 +20,7 @@ from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 from .backend import FaissBackend
-from .bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
+from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
 from .encoder import Encoder, EncoderIdentity
 from .late import CardTokens, LateIndex
 from .nano_e5 import load_encoder
@@ -119,7 +119,7 @@ class VectorSpace:
             late = LateIndex.open(folder / LATE)
         except (OSError, ValueError) as fault:
             raise BundleError(f"{folder}: can't be read: {fault}") from None
-        backend = FaissBackend.open(folder / INDEX)
+        backend = FaissBackend.open(folder)
         if backend.vectors.shape != (len(columns), identity.dimension):
             raise BundleError(
                 f"{folder}: {len(columns)} passages of {identity.dimension} dimensions are listed, "
@@ -132,7 +132,7 @@ class VectorSpace:
         folder = paths.space(self.identity.key)
         folder.mkdir(parents=True)
         np.save(folder / PASSAGES, self.passages.columns, allow_pickle=False)
-        self.backend.write(folder / INDEX)
+        self.backend.write(folder)
         self.late.write(folder / LATE, self.tokens)
         if exported is not None:
             shutil.copytree(exported, folder / ENCODER)
