@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ class StoredCards(Sequence[TaskCard]):
 
     @classmethod
     def open(cls, path: Path) -> StoredCards:
-        """Open a file that `write_cards` wrote.
+        """Open a file that `CardWriter` wrote.
 
         Raises:
             BundleError: if it can't be read, or its lines aren't where they should be.
@@ -106,13 +107,32 @@ class StoredCards(Sequence[TaskCard]):
 _NOTHING = np.zeros(0, dtype=np.uint8)
 
 
+class CardWriter:
+    """Writes cards one by one into a file, and beside it where each of them begins."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file."""
+        self._path = path
+        self._file = path.open("wb")
+        self._starts = array("q", [0])
+
+    def add(self, card: TaskCard) -> None:
+        """Write the next card."""
+        self._starts.append(self._starts[-1] + self._file.write(stored_line(card)))
+
+    def close(self) -> None:
+        """Write what is left to write."""
+        self._file.close()
+        starts = np.array(self._starts, dtype=np.int64)
+        np.save(self._path.with_name(self._path.name + _STARTS), starts, allow_pickle=False)
+
+
 def write_cards(cards: Iterable[TaskCard], path: Path) -> None:
-    """Write cards into a file in their order, and beside it where each of them begins."""
-    starts = [0]
-    with path.open("wb") as file:
-        for card in cards:
-            starts.append(starts[-1] + file.write(stored_line(card)))
-    np.save(path.with_name(path.name + _STARTS), np.array(starts, dtype=np.int64), allow_pickle=False)
+    """Write cards into a file in their order."""
+    writer = CardWriter(path)
+    for card in cards:
+        writer.add(card)
+    writer.close()
 
 
 def stored_line(card: TaskCard) -> bytes:

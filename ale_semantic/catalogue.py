@@ -25,7 +25,7 @@ _SHOWN_ERRORS = 20
 class Catalogue:
     """Cards in the order of their ids; `skipped` are those that could not be read and were left out."""
 
-    cards: tuple[TaskCard, ...]
+    cards: Sequence[TaskCard]
     origin: Origin
     fingerprint: str
     skipped: tuple[CardError, ...] = ()

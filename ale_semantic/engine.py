@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic import __version__
 from ale_semantic.answers import Question, browse, respond
-from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.embeddings.atlas import Atlas
-from ale_semantic.embeddings.bundle import RELATED, open_generation
 from ale_semantic.embeddings.encoder import Encoder
-from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
-from ale_semantic.embeddings.passages import LAYOUT_VERSION
-from ale_semantic.embeddings.space import VectorSpace, read_cards, require_same
-from ale_semantic.errors import BundleError, CardError, QueryError
-from ale_semantic.facets import FacetTable
+from ale_semantic.embeddings.multilingual import MultilingualSpace
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.errors import QueryError
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
-from ale_semantic.multilingual import LanguageRouter
-from ale_semantic.names import TaskNames
-from ale_semantic.query_vectors import QueryVectors
-from ale_semantic.ranking import Ranker, Ranking
+from ale_semantic.opening import EngineParts, open_parts, parts_of
+from ale_semantic.ranking import Ranking
 from ale_semantic.requests import Where, choice, clean_query, condition_of, require_model
 from ale_semantic.reranking import Reranker, reranked
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable
-from ale_semantic.sources import Origin
-from ale_semantic.spelling import Speller
-from ale_semantic.types import Band, Facet, Mode, Provenance, Recognised, SearchResult
-from ale_semantic.understanding.phrases import SoftwarePhrases
+from ale_semantic.types import Band, Facet, Mode, Recognised, SearchResult
 from ale_semantic.understanding.reading import RELATION, Reading, read_query
 from ale_semantic.understanding.relations import Relation, tier_preference
 from ale_semantic.variants import Variant, by_skills, variant_mask
@@ -46,24 +35,17 @@ DEFAULT_K = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """A catalogue, its facets and its index."""
-
-    catalogue: Catalogue
-    facet_table: FacetTable
-    names: TaskNames
-    software: SoftwarePhrases
-    ranker: Ranker
-    vectors: QueryVectors
-    speller: Speller
-    router: LanguageRouter
-    provenance: Provenance
-    skills: SkillTable | None = None
-    atlas: Atlas | None = None
+class Engine(EngineParts):
+    """A catalogue, its facets and its index, to be asked."""
 
     @classmethod
     def open(
-        cls, folder: str | Path | None = None, *, encoder: Encoder | None = None, model: str | None = None
+        cls,
+        folder: str | Path | None = None,
+        *,
+        encoder: Encoder | None = None,
+        model: str | None = None,
+        warm: bool = False,
     ) -> Engine:
         """Open the index bundle in a folder.
 
@@ -71,45 +53,14 @@ class Engine:
             folder: the index folder; by default the one of the settings.
             encoder: the encoder for queries; by default the one in the bundle.
             model: refuse unless the index was built with this model.
+            warm: load the encoder in the background meanwhile, for a query that comes at once.
 
         Raises:
             BundleError: if there is no index or it is damaged.
             BundleMismatchError: if it was built with another model, layout or format.
         """
         where = Path(folder) if folder is not None else Settings.from_environment().index
-        paths, manifest = open_generation(where)
-        space = VectorSpace.open(paths, manifest["spaces"][0])
-        if encoder is not None:
-            require_same(encoder.identity, space.identity)
-        if model is not None:
-            require_model(model, space.identity)
-        origin = manifest["catalogue"]
-        try:
-            cards = tuple(read_cards(paths.cards))
-        except CardError as fault:
-            raise BundleError(f"{where}: {fault}") from None
-        catalogue = Catalogue(
-            cards=cards,
-            origin=Origin(origin["name"], origin["revision"], origin["demo"]),
-            fingerprint=origin["fingerprint"],
-        )
-        related = paths.root / RELATED
-        matrix = mapped(related) if related.is_file() else None
-        skills = SkillTable.open(paths.root, cards, space)
-        words = LexicalIndex.open(paths.lexical)
-        many = open_multilingual(paths, manifest)
-        background = Background.from_json(manifest["spaces"][0]["background"])
-        engine = cls.of(
-            catalogue,
-            space,
-            words,
-            related=matrix,
-            skills=skills,
-            encoder=encoder,
-            multilingual=many,
-            background=background,
-        )
-        return replace(engine, atlas=Atlas.open(paths.root))
+        return cls._of_parts(open_parts(where, encoder=encoder, model=model, warm=warm))
 
     @classmethod
     def of(
@@ -125,24 +76,22 @@ class Engine:
         background: Background = UNKNOWN_BACKGROUND,
     ) -> Engine:
         """Make an engine of parts in memory."""
-        provenance = Provenance(
-            catalogue=catalogue.origin.name,
-            fingerprint=catalogue.fingerprint,
-            cards=len(catalogue),
-            model=space.identity.name,
-            model_revision=space.identity.revision,
-            layout=LAYOUT_VERSION,
-            version=__version__,
-            demo=catalogue.origin.demo,
+        return cls._of_parts(
+            parts_of(
+                catalogue,
+                space,
+                lexical,
+                related=related,
+                skills=skills,
+                encoder=encoder,
+                multilingual=multilingual,
+                background=background,
+            )
         )
-        ranker = Ranker.of(space, lexical, related, skills, background)
-        table = FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None)
-        names = TaskNames.of(catalogue.cards)
-        software = SoftwarePhrases.of(catalogue.cards)
-        vectors = QueryVectors(space, encoder)
-        speller = Speller(lexical, vectors)
-        router = LanguageRouter.of(ranker, catalogue.cards, multilingual)
-        return cls(catalogue, table, names, software, ranker, vectors, speller, router, provenance, skills)
+
+    @classmethod
+    def _of_parts(cls, parts: EngineParts) -> Engine:
+        return cls(*(getattr(parts, part.name) for part in fields(parts)))
 
     def search(
         self,

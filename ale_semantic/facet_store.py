@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ale_semantic.errors import BundleError
 from ale_semantic.facet_columns import FacetColumn, ValueNames
@@ -52,8 +53,8 @@ class _Uses:
 class _Pairs:
     """Pairs of all fields under their final codes."""
 
-    rows: list[np.ndarray] = field(default_factory=list)
-    codes: list[np.ndarray] = field(default_factory=list)
+    rows: list[NDArray[np.int64]] = field(default_factory=list)
+    codes: list[NDArray[np.int64]] = field(default_factory=list)
     values: int = 0
 
     def add(self, uses: _Uses, order: Sequence[int], distinct: int, *, none: bool) -> int:
@@ -77,58 +78,59 @@ class _Pairs:
         return first
 
 
-def columns_of(cards: Iterable[TaskCard], extra: Mapping[FacetField, Values]) -> tuple[int, dict[str, FacetColumn]]:
-    """Return the number of cards and the columns of all fields, those that are counted first.
+class FacetCollector:
+    """Takes cards one by one, keeps their values as numbers, and makes the columns of all fields."""
 
-    Args:
-        cards: the cards, read once.
-        extra: further fields with each card's values.
+    def __init__(self) -> None:
+        """Begin without cards."""
+        self.cards = 0
+        self._named = {own: _Uses() for own in FIELDS}
+        self._spelled = [(own, own.spellings_of, _Uses()) for own in FIELDS if own.spellings_of is not None]
 
-    Raises:
-        ValueError: if an extra field has a taken name or not one entry a card.
-    """
-    named, spelled, count = _read(cards)
-    for other, values_of in extra.items():
-        if other.name in {known.name for known in named}:
-            raise ValueError(f"the name {other.name!r} of an extra field is taken")
-        if len(values_of) != count:
-            raise ValueError(f"the extra field {other.name!r} has {len(values_of)} entries for {count} cards")
-        uses = named[other] = _Uses()
-        for row, values in enumerate(values_of):
-            uses.add(row, values)
-    pairs = _Pairs()
-    made = {}
-    for own in sorted(named, key=lambda one: one.kind is FieldKind.TEXT):  # the counted fields are one range of codes
-        uses = named[own]
-        values, order = _ordered(own, uses.counted())
-        made[own] = values, pairs.add(uses, [order[value] for value in uses.known], len(values), none=True)
-    spellings = {
-        own: (tuple(uses.known), pairs.add(uses, range(len(uses.known)), len(uses.known), none=False))
-        for own, uses in spelled.items()
-    }
-    rows, codes = (np.concatenate(parts) for parts in (pairs.rows, pairs.codes))
-    index = FacetIndex.of(rows, codes, cards=count, values=pairs.values)
-    columns = {}
-    for own in named:
-        values, first = made[own]
-        others, begin = spellings.get(own, ((), 0))
-        columns[own.name] = FacetColumn(own, ValueNames.of(first, values), ValueNames.of(begin, others), index)
-    return count, columns
+    def add(self, card: TaskCard) -> None:
+        """Take the next card."""
+        for own, uses in self._named.items():
+            uses.add(self.cards, own.values_of(card))
+        for _, spellings_of, uses in self._spelled:
+            uses.add(self.cards, spellings_of(card))
+        self.cards += 1
 
+    def columns(self, extra: Mapping[FacetField, Values]) -> dict[str, FacetColumn]:
+        """Return the columns of all fields.
 
-def _read(cards: Iterable[TaskCard]) -> tuple[dict[FacetField, _Uses], dict[FacetField, _Uses], int]:
-    """Return what the cards say in each field, their further spellings, and how many cards there are."""
-    named = {own: _Uses() for own in FIELDS}
-    spelled = {own: _Uses() for own in FIELDS if own.spellings_of is not None}
-    count = 0
-    for row, card in enumerate(cards):
-        for own, uses in named.items():
-            uses.add(row, own.values_of(card))
-        for own, uses in spelled.items():
-            assert own.spellings_of is not None  # that is how they were chosen
-            uses.add(row, own.spellings_of(card))
-        count += 1
-    return named, spelled, count
+        Args:
+            extra: further fields with each card's values.
+
+        Raises:
+            ValueError: if an extra field has a taken name or not one entry a card.
+        """
+        named = dict(self._named)
+        for own, values_of in extra.items():
+            if own.name in {known.name for known in named}:
+                raise ValueError(f"the name {own.name!r} of an extra field is taken")
+            if len(values_of) != self.cards:
+                raise ValueError(f"the extra field {own.name!r} has {len(values_of)} entries for {self.cards} cards")
+            uses = named[own] = _Uses()
+            for row, values in enumerate(values_of):
+                uses.add(row, values)
+        return self._made(named)
+
+    def _made(self, named: Mapping[FacetField, _Uses]) -> dict[str, FacetColumn]:
+        pairs = _Pairs()
+        names = {}
+        for own in sorted(named, key=lambda one: one.kind is FieldKind.TEXT):  # what is counted is one range of codes
+            uses = named[own]
+            values, places = _ordered(own, uses.counted())
+            first = pairs.add(uses, [places[value] for value in uses.known], len(values), none=True)
+            names[own] = ValueNames.of(first, values)
+        spellings = {
+            own: ValueNames.of(pairs.add(uses, range(len(uses.known)), len(uses.known), none=False), tuple(uses.known))
+            for own, _, uses in self._spelled
+        }
+        rows, codes = (np.concatenate(parts) for parts in (pairs.rows, pairs.codes))
+        index = FacetIndex.of(rows, codes, cards=self.cards, values=pairs.values)
+        nothing = ValueNames.of(0, ())
+        return {own.name: FacetColumn(own, names[own], spellings.get(own, nothing), index) for own in named}
 
 
 def write_columns(columns: Mapping[str, FacetColumn], folder: Path) -> None:
@@ -147,7 +149,7 @@ def write_columns(columns: Mapping[str, FacetColumn], folder: Path) -> None:
     _dump(folder / _FIELDS, fields)
 
 
-def open_columns(folder: Path, cards: int, extra: Iterable[FacetField]) -> dict[str, FacetColumn]:
+def open_columns(folder: Path, *, cards: int, extra: Iterable[FacetField]) -> dict[str, FacetColumn]:
     """Read columns that `write_columns` wrote.
 
     Args:

@@ -16,7 +16,7 @@ from ale_semantic.errors import UnknownNameError
 from ale_semantic.facet_columns import FacetColumn, nearest
 from ale_semantic.facet_fields import FacetField, FieldKind
 from ale_semantic.facet_index import Mask, Words, all_of, pack, unpack
-from ale_semantic.facet_store import Values, columns_of, open_columns, write_columns
+from ale_semantic.facet_store import FacetCollector, Values, open_columns, write_columns
 from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, Written, field_name
 from ale_semantic.types import Facet, TaskCard
 
@@ -91,7 +91,10 @@ class FacetTable:
             one if isinstance(one, FacetField) else _extra_field(field_name(one)): values
             for one, values in (extra or {}).items()
         }
-        return cls.of(*columns_of(cards, given))
+        collector = FacetCollector()
+        for card in cards:
+            collector.add(card)
+        return cls.of(collector.cards, collector.columns(given))
 
     @classmethod
     def open(cls, folder: Path, *, cards: int, extra: Iterable[FacetField] = ()) -> FacetTable:
@@ -105,7 +108,7 @@ class FacetTable:
         Raises:
             BundleError: if it can't be read.
         """
-        return cls.of(cards, open_columns(folder, cards, extra))
+        return cls.of(cards, open_columns(folder, cards=cards, extra=extra))
 
     def write(self, folder: Path) -> None:
         """Write the table into a folder."""

@@ -6,9 +6,10 @@ The weights were fitted on judged queries in ten languages (docs/languages.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -21,9 +22,10 @@ from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.glossary import gloss, has_glossary
 from ale_semantic.languages import ENGLISH, language_name
+from ale_semantic.once import Once
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Component, Ranker, Ranking, fuse
-from ale_semantic.types import Field, Mode, TaskCard
+from ale_semantic.types import Field, Mode
 
 WEIGHTS: Mapping[Component, float] = {
     Component.PASSAGES: 0.5,
@@ -112,18 +114,31 @@ class MultilingualRanker:
 class LanguageRouter:
     """Which ranking a query of a language gets, and what the user must know of it.
 
-    `names` are the words of the catalogue's software names, which are the same in all languages.
+    `names` are the words of the catalogue's software names, which are the same in all languages. They and the
+    multilingual space are looked at by the first query that isn't English.
     """
 
     ranker: Ranker
-    names: frozenset[str]
-    multilingual: MultilingualRanker | None
+    names: Once[frozenset[str]]
+    multilingual: Once[MultilingualRanker | None]
 
     @classmethod
-    def of(cls, ranker: Ranker, cards: Sequence[TaskCard], made: MultilingualSpace | None) -> LanguageRouter:
-        """Prepare the routing of one index."""
-        names = frozenset(word for card in cards for name in card.software_names for word in words(name))
-        return cls(ranker, names, MultilingualRanker.of(ranker, made) if made is not None else None)
+    def of(
+        cls, ranker: Ranker, software: Sequence[str], made: Callable[[], MultilingualSpace | None]
+    ) -> LanguageRouter:
+        """Prepare the routing of one index.
+
+        Args:
+            ranker: its main ranker.
+            software: the software names.
+            made: opens the multilingual space; None if there is none.
+        """
+
+        def multilingual() -> MultilingualRanker | None:
+            space = made()
+            return MultilingualRanker.of(ranker, space) if space is not None else None
+
+        return cls(ranker, Once(lambda: frozenset(chain.from_iterable(map(words, software)))), Once(multilingual))
 
     def rank(self, text: str, mode: Mode, language: str, english: EnglishRanker) -> Ranking:
         """Rank a query of any language.
@@ -136,12 +151,13 @@ class LanguageRouter:
         """
         if language == ENGLISH or speaks_many(self.ranker.space.identity):
             return english(text, mode)
-        glossed = gloss(text, language, self.names.__contains__).text
+        glossed = gloss(text, language, self.names.get().__contains__).text
         if mode is Mode.LEXICAL:
             return english(f"{text} {glossed}", mode)
-        if self.multilingual is not None:
+        multilingual = self.multilingual.get()
+        if multilingual is not None:
             with suppress(MissingExtraError):  # `notices` tells
-                return self.multilingual.rank(text, glossed, mode, english)
+                return multilingual.rank(text, glossed, mode, english)
         return english(glossed or text, mode)
 
     def notices(self, language: str) -> tuple[str, ...]:
@@ -150,10 +166,11 @@ class LanguageRouter:
             return ()
         how = "read word by word with a small glossary" if has_glossary(language) else "searched for its words alone"
         seems = f"The query seems to be {language_name(language)}, and was {how}. To search it by meaning: {_INSTALL}"
-        if self.multilingual is None:
+        multilingual = self.multilingual.get()
+        if multilingual is None:
             return (f"{seems}, then build the index again.",)
         try:
-            _ = self.multilingual.vectors.encoder
+            _ = multilingual.vectors.encoder
         except MissingExtraError:
             return (seems,)
         return ()

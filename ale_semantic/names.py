@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -33,11 +33,14 @@ class TaskNames:
     @classmethod
     def of(cls, cards: Sequence[TaskCard]) -> TaskNames:
         """Collect the names of all cards."""
-        return cls(cards, *_hashed(cards))
+        collector = NameCollector()
+        for card in cards:
+            collector.add(card)
+        return cls(cards, *collector.arrays())
 
     @classmethod
     def open(cls, folder: Path, cards: Sequence[TaskCard]) -> TaskNames:
-        """Read the names that `write_names` wrote.
+        """Read the names that `NameCollector.write` wrote.
 
         Raises:
             OSError, ValueError: if they can't be read.
@@ -54,19 +57,30 @@ class TaskNames:
         return by_title | {row: BY_ID for row in rows if wanted in _ids(self.cards[row])}
 
 
-def write_names(cards: Iterable[TaskCard], folder: Path) -> None:
-    """Write the names of cards into a folder."""
-    keys, rows = _hashed(cards)
-    np.save(folder / _KEYS, keys, allow_pickle=False)
-    np.save(folder / _ROWS, rows, allow_pickle=False)
+class NameCollector:
+    """Takes cards one by one and keeps the hashes of their names."""
 
+    def __init__(self) -> None:
+        """Begin without cards."""
+        self._pairs: list[tuple[int, int]] = []
+        self._cards = 0
 
-def _hashed(cards: Iterable[TaskCard]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    pairs = [(_hash(name), row) for row, card in enumerate(cards) for name in {*_ids(card), _title(card)}]
-    keys = np.array([key for key, _ in pairs], dtype=np.uint64)
-    rows = np.array([row for _, row in pairs], dtype=np.int32)
-    order = np.lexsort((rows, keys))
-    return keys[order], rows[order]
+    def add(self, card: TaskCard) -> None:
+        """Take the next card."""
+        self._pairs += [(int(_hash(name)), self._cards) for name in {*_ids(card), _title(card)}]
+        self._cards += 1
+
+    def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """Return the hashes, ascending, and the card of each."""
+        keys = np.array([key for key, _ in self._pairs], dtype=np.uint64)
+        rows = np.array([row for _, row in self._pairs], dtype=np.int32)
+        order = np.lexsort((rows, keys))
+        return keys[order], rows[order]
+
+    def write(self, folder: Path) -> None:
+        """Write the names into a folder."""
+        for name, array in zip((_KEYS, _ROWS), self.arrays(), strict=True):
+            np.save(folder / name, array, allow_pickle=False)
 
 
 def _hash(name: str) -> np.uint64:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ale_semantic.catalogue import Catalogue, card_line
+from ale_semantic.catalogue import Catalogue
 from ale_semantic.evidence import measure_background
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.settings import DEFAULT_MODEL
@@ -37,6 +37,7 @@ from .onnx_encoder import OnnxEncoder
 from .passages import FieldTokens
 from .relatedness import MOST_CARDS, card_relatedness
 from .space import PassageTable, VectorSpace
+from .tables import TableWriter
 
 _SHORT_SAMPLES, _LONG_SAMPLES = 490, 10  # texts on which an exported encoder is compared with its original
 
@@ -103,7 +104,11 @@ def build_index(
         space = _space(chosen.identity, split, [made.get(card.key) or known[card.key] for card in split])
         copy = chosen.folder if isinstance(chosen, OnnxEncoder) else None
         ledger = tuple(entry for card in split for entry in card.ledger)
-        assign_skills(catalogue.cards, space, chosen, earlier=current_root(folder)).write(paths.root)
+        skills = assign_skills(catalogue.cards, space, chosen, earlier=current_root(folder))
+        skills.write(paths.root)
+        tables = TableWriter(paths)
+        tables.add(catalogue.cards)
+        tables.finish(skills)
         background = asdict(measure_background(catalogue.cards, space, chosen))
         spaces = [space.write(paths, copy) | {"background": background}]
         second = chosen_model(False if encoder and multilingual is None else multilingual, chosen.identity)
@@ -153,8 +158,6 @@ def _write(
     ledger: Sequence[FieldTokens],
     spaces: Sequence[dict[str, Any]],
 ) -> None:
-    with paths.cards.open("w", encoding="utf-8") as lines:
-        lines.writelines(card_line(card) + "\n" for card in catalogue)
     paths.ledger.write_text(json.dumps([asdict(entry) for entry in ledger]) + "\n", encoding="utf-8")
     LexicalIndex.build(catalogue.cards).write(paths.lexical)
     if len(catalogue) <= MOST_CARDS:

@@ -6,7 +6,7 @@
       checked-g-....json what the file system said of the files when they were hashed last (`verification`)
       g-.../             a generation: complete before CURRENT names it, never changed after
         manifest.json    written last
-        cards.jsonl  ledger.json  lexical/  spaces/<encoder>/{passages.npy,vectors.npy,index.faiss,encoder/}
+        cards.jsonl  facets/  ledger.json  lexical/  spaces/<encoder>/{passages.npy,vectors.npy,index.faiss,encoder/}
 
 A generation is written beside the current one and CURRENT is replaced in one step, so that a writer killed at
 any moment leaves the earlier index whole, and a reader keeps the generation it opened.
@@ -34,7 +34,7 @@ from .passages import LAYOUT_VERSION
 from .registry import file_digest
 from .verification import RECORD, verify
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CURRENT = "CURRENT"
 LOCK = "lock"
 MANIFEST = "manifest.json"
@@ -46,6 +46,7 @@ PASSAGES = "passages.npy"
 ENCODER = "encoder"
 LATE = "late"
 RELATED = "related.npy"
+FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
 _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.cards import card_from_raw
-from ale_semantic.catalogue import settled
-from ale_semantic.errors import BundleError, BundleMismatchError, CardError
-from ale_semantic.sources.tables import TableSource
+from ale_semantic.card_store import StoredCards
+from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
@@ -177,15 +175,10 @@ def describe(identity: EncoderIdentity) -> str:
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
 
 
-def read_cards(path: Path) -> list[TaskCard]:
+def read_cards(path: Path) -> StoredCards:
     """Return the cards of a bundle's cards file in their order.
 
     Raises:
-        CardError: if one can't be read.
+        BundleError: if they can't be read.
     """
-    cards = []
-    for raw in TableSource(path).raw_cards():
-        if isinstance(raw, CardError):
-            raise raw
-        cards.append(card_from_raw(raw))
-    return settled(cards)  # as the catalogue does: the passages were cut from the settled names
+    return StoredCards.open(path)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from toy import toy_card, toy_cards, toy_catalogue, toy_raw
 
+from ale_semantic.card_store import StoredCards, write_cards
 from ale_semantic.catalogue import Catalogue, card_line, fingerprint_of, settled
-from ale_semantic.embeddings.space import read_cards
 from ale_semantic.errors import DuplicateTaskError, SourceError, UnknownNameError
 from ale_semantic.sources import Origin
 from ale_semantic.sources import resolve as resolving
@@ -132,5 +132,5 @@ def test_the_cards_of_an_index_are_those_of_its_catalogue(tmp_path: Path) -> Non
     names = ["FooBar", "FooBar", "foobar"]
     catalogue = toy_catalogue([toy_card(f"a/x{number}", software=[name]) for number, name in enumerate(names)])
     path = tmp_path / "cards.jsonl"
-    path.write_text("\n".join(card_line(card) for card in catalogue), encoding="utf-8")
-    assert read_cards(path) == list(catalogue.cards)
+    write_cards(catalogue.cards, path)
+    assert StoredCards.open(path) == catalogue.cards
