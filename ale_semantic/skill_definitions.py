@@ -101,7 +101,9 @@ def skills_from(entries: Sequence[Any], where: str, *, cues_checked: bool = Fals
     Raises:
         AleSemanticError: if a field is missing or wrong, or an id or name stands twice.
     """
-    skills = tuple(_skill(entry, f"{where}: skill {place}", cues_checked) for place, entry in enumerate(entries, start=1))
+    skills = tuple(
+        _skill(entry, f"{where}: skill {place}", cues_checked) for place, entry in enumerate(entries, start=1)
+    )
     seen: dict[str, str] = {}
     for skill in skills:
         for key in {skill_key(skill.id), skill_key(skill.name)}:

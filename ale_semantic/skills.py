@@ -255,41 +255,29 @@ def assign_skills(
     *,
     skills: Sequence[Skill] | None = None,
     model: SkillModel | None = None,
-    earlier: Path | None = None,
+    cues: Scores | None = None,
 ) -> SkillTable:
     """Assign skills to the cards of an index.
 
     Args:
-        cards: the cards.
+        cards: the cards; looked at for cues, unless those are given, and for the evidence that the table shows.
         space: their passages and vectors.
         encoder: the encoder of the space.
         skills: the definitions; by default the project's.
         model: the weights; by default the fitted ones.
-        earlier: folder of an earlier table, whose vectors of the same definitions are used again.
+        cues: `cue_scores` of the cards.
     """
     chosen = tuple(skills) if skills is not None else load_skills()
     weights = model or load_model()
     digest = space.identity.digest
-    known = _known_phrasings(earlier, chosen, space) if earlier is not None else None
-    phrasings = known if known is not None else phrasing_vectors(chosen, encoder)
+    phrasings = phrasing_vectors(chosen, encoder)
     vectors = skill_vectors(chosen, phrasings)
-    cosines, cues = skill_cosines(space, vectors, len(cards)), cue_scores(cards, chosen)
-    scores = weights.probabilities(chosen, cosines, cues, digest)
+    found = cues if cues is not None else cue_scores(cards, chosen)
+    cosines = skill_cosines(space, vectors, len(found))
+    scores = weights.probabilities(chosen, cosines, found, digest)
     gate = weights.gate if digest == weights.encoder else None
-    affinity = affinities(cosines, cues)
+    affinity = affinities(cosines, found)
     return SkillTable(chosen, scores, weights.threshold, gate, vectors, phrasings, affinity, cards, space)
-
-
-def _known_phrasings(folder: Path, skills: Sequence[Skill], space: VectorSpace) -> Vectors | None:
-    try:
-        stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
-        if (stored["digest"], stored["encoder"]) != (definitions_digest(skills), space.identity.digest):
-            return None
-        phrasings: Vectors = mapped(folder / _ARRAY.format("phrasings"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    expected = (sum(len(skill.texts) for skill in skills), space.identity.dimension)
-    return phrasings if phrasings.shape == expected else None
 
 
 def _cues_in(skill: Skill, text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 import warnings
@@ -22,6 +23,7 @@ from .tokens import TOKENIZER_FILE
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
 _EXPORT_VERSION = 3  # raised whenever the files or the graph's inputs or outputs change: cached exports are then made anew
+_WORKERS = os.cpu_count() or 1  # batches that are embedded side by side
 _PLAIN_GRAPH = "plain.onnx"
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")
 
@@ -39,7 +41,7 @@ def serving_encoder(
         model: registry name, Hub name or local folder.
         earlier: the exported encoder of an earlier index.
         samples: texts on which the exported encoder must agree with the original.
-        device: `cpu`, `cuda` ...; by default what is there.
+        device: `cpu`, `cuda` ...; by default the CPU if there is an exported encoder, else the best there is.
 
     Raises:
         EncoderError: if the model can't be found or loaded.
@@ -50,14 +52,14 @@ def serving_encoder(
     if device in (None, "cpu"):
         for folder in (earlier, *sorted(cache.glob(f"*-{_EXPORT_VERSION}"))):
             if folder is not None and (folder / IDENTITY_FILE).is_file():
-                ready = OnnxEncoder.open(folder)
+                ready = OnnxEncoder.open(folder, workers=_WORKERS)
                 if matches(model, ready.identity):
                     return ready, ()
     original = SentenceTransformerEncoder.load(model, device=device)
     if original.device != "cpu":
         return original, ()
     try:
-        return OnnxEncoder.open(_exported(original, cache, samples)), ()
+        return OnnxEncoder.open(_exported(original, cache, samples), workers=_WORKERS), ()
     except EncoderError as fault:
         return original, (f"{fault}; sentence-transformers will embed the queries, which is slower to start",)
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.card_store import StoredCards
 from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
@@ -20,7 +19,7 @@ from ale_semantic.types import Field, TaskCard
 from .backend import FaissBackend
 from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
 from .encoder import Encoder, EncoderIdentity
-from .late import CardTokens, LateIndex
+from .late import LateIndex
 from .nano_e5 import load_encoder
 from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
@@ -75,8 +74,7 @@ class PassageTable:
 class VectorSpace:
     """Passages and vectors of one encoder; row i of the backend is passage i of the table.
 
-    `starts` is the first passage of each card and the end, shape (cards + 1,). `tokens` is there only while
-    the index is built.
+    `starts` is the first passage of each card and the end, shape (cards + 1,).
     """
 
     identity: EncoderIdentity
@@ -85,7 +83,6 @@ class VectorSpace:
     late: LateIndex
     starts: NDArray[np.int64]
     folder: Path | None = None
-    tokens: tuple[CardTokens, ...] = ()
 
     @classmethod
     def of(
@@ -96,12 +93,11 @@ class VectorSpace:
         late: LateIndex,
         *,
         cards: int,
-        tokens: tuple[CardTokens, ...] = (),
         folder: Path | None = None,
     ) -> VectorSpace:
         """Make a space of its parts."""
         starts = np.searchsorted(passages.cards, np.arange(cards + 1)).astype(np.int64)
-        return cls(identity, passages, backend, late, starts, folder, tokens)
+        return cls(identity, passages, backend, late, starts, folder)
 
     @classmethod
     def open(cls, paths: BundlePaths, entry: dict[str, Any]) -> VectorSpace:
@@ -125,15 +121,24 @@ class VectorSpace:
             )
         return cls.of(identity, PassageTable(columns), backend, late, cards=len(late.starts) - 1, folder=folder)
 
-    def write(self, paths: BundlePaths, exported: Path | None) -> dict[str, Any]:
-        """Write the space, with the exported encoder if there is one, and return its manifest entry."""
-        folder = paths.space(self.identity.key)
-        folder.mkdir(parents=True)
-        np.save(folder / PASSAGES, self.passages.columns, allow_pickle=False)
-        self.backend.write(folder)
-        self.late.write(folder / LATE, self.tokens)
-        if exported is not None:
-            shutil.copytree(exported, folder / ENCODER)
+    def subset(self, cards: NDArray[np.int64]) -> VectorSpace:
+        """Return the space of some cards alone, in memory."""
+        rows = np.concatenate([np.arange(self.starts[card], self.starts[card + 1]) for card in cards])
+        columns = self.passages.columns[rows]
+        columns[:, 0] = np.searchsorted(cards, columns[:, 0])
+        backend = FaissBackend.of(self.backend.vectors[rows])
+        return VectorSpace.of(
+            self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards)
+        )
+
+    def entry(self, exported: Path | None) -> dict[str, Any]:
+        """Return the manifest entry of a space that stands in its folder, beside which its encoder is put.
+
+        Args:
+            exported: the folder of the exported encoder, if there is one.
+        """
+        if exported is not None and self.folder is not None:
+            shutil.copytree(exported, self.folder / ENCODER)
         return {
             "encoder": asdict(self.identity),
             "metric": "cosine",
@@ -173,12 +178,3 @@ def require_same(given: EncoderIdentity, stored: EncoderIdentity) -> None:
 def describe(identity: EncoderIdentity) -> str:
     """Return a model's name, revision, dimension and the head of its digest."""
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
-
-
-def read_cards(path: Path) -> StoredCards:
-    """Return the cards of a bundle's cards file in their order.
-
-    Raises:
-        BundleError: if they can't be read.
-    """
-    return StoredCards.open(path)
