@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.types import InputFile, OperatingSystem, SoftwareUse, TaskCard, Tier
+
 DIMENSION = 384
 PASSAGES_A_CARD = 10  # in the mean
 DOMAINS, TOPICS_A_DOMAIN = 55, 40
@@ -74,14 +76,17 @@ def make_corpus(passages: int, folder: Path, *, seed: int = 7) -> Corpus:
     # Few large topics and many small ones, as in real catalogues.
     popularity = 1 / (1 + random.permutation(DOMAINS * TOPICS_A_DOMAIN)) ** 0.6
     topics = random.choice(DOMAINS * TOPICS_A_DOMAIN, size=cards, p=popularity / popularity.sum()).astype(np.int32)
-    out = np.lib.format.open_memmap(folder / "vectors.npy", "w+", np.float32, (int(starts[-1]), DIMENSION))
+    path = folder / "vectors.npy"
+    if path.exists():  # of an earlier run of the same seed
+        return Corpus(np.asarray(np.load(path, mmap_mode="r")), starts, topics)
+    out = np.lib.format.open_memmap(path, "w+", np.float32, (int(starts[-1]), DIMENSION))
     world = _World.drawn(seed)
     for first in range(0, cards, _CHUNK_CARDS):
         last = min(first + _CHUNK_CARDS, cards)
         out[starts[first] : starts[last]] = _chunk(world, topics[first:last], counts[first:last], seed, first)
     out.flush()
     del out
-    return Corpus(np.asarray(np.load(folder / "vectors.npy", mmap_mode="r")), starts, topics)
+    return Corpus(np.asarray(np.load(path, mmap_mode="r")), starts, topics)
 
 
 def _chunk(world: _World, topics: NDArray[np.int32], counts: NDArray[np.int64], seed: int, first: int) -> Vectors:
@@ -117,6 +122,41 @@ def card_masks(corpus: Corpus, *, seed: int = 7) -> Iterator[tuple[float, NDArra
             yield share, near & (draw < 0.5)
         else:  # such as one rare software
             yield share, draw < share
+
+
+def facet_cards(corpus: Corpus, *, seed: int = 7) -> Iterator[TaskCard]:
+    """Yield cards without text that have facet values alone.
+
+    Systems, tiers and GPU as often as the benchmark's cards have them; software and formats with few common and many
+    rare values, none to four a card.
+    """
+    random = np.random.default_rng([seed, 5])
+    systems = random.choice(3, corpus.cards, p=[0.6, 0.35, 0.05]).tolist()
+    gpu = (random.random(corpus.cards) < 0.2).tolist()
+    tiers = _several(random, corpus.cards, 3, most=2)
+    software = _several(random, corpus.cards, SOFTWARE, most=4)
+    formats = _several(random, corpus.cards, 80, most=4)
+    for row, topic in enumerate(corpus.topics.tolist()):
+        yield TaskCard(
+            task_id=f"synthetic/{row}",
+            title="",
+            summary="",
+            prompt="",
+            domain=f"domain {topic // TOPICS_A_DOMAIN}",
+            subdomain=f"topic {topic}",
+            software=tuple(SoftwareUse(f"software {value}", None, "") for value in software[row]),
+            inputs=tuple(InputFile("", "", "", "", (f"format {value}",)) for value in formats[row]),
+            tiers=tuple(list(Tier)[value] for value in sorted(tiers[row])),
+            os=list(OperatingSystem)[systems[row]],
+            gpu=gpu[row],
+        )
+
+
+def _several(random: np.random.Generator, cards: int, distinct: int, *, most: int) -> list[list[int]]:
+    popularity = 1 / np.arange(1, distinct + 1)
+    drawn = random.choice(distinct, size=(cards, most), p=popularity / popularity.sum()).tolist()
+    counts = random.integers(0, most + 1, size=cards).tolist()
+    return [list(dict.fromkeys(row[:count])) for row, count in zip(drawn, counts, strict=True)]
 
 
 def _domains_of(corpus: Corpus, share: float) -> NDArray[np.int64]:
