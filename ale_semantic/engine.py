@@ -21,7 +21,7 @@ from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.opening import EngineParts, open_parts, parts_of
 from ale_semantic.ranking import Ranking
-from ale_semantic.requests import Where, choice, clean_query, condition_of, require_model
+from ale_semantic.requests import Where, choice, clean_query, condition_of
 from ale_semantic.reranking import Reranker, reranked
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable

@@ -53,7 +53,7 @@ def search(
 
         ale-semantic search "kubernetes" --mode lexical --json | jq '.hits[].task_id'
     """
-    engine = open_engine(index, model=model)
+    engine = open_engine(index, model=model, warm=bool(query.strip()) and mode is not Mode.LEXICAL)
     second = None
     if rerank is not None:
         from ale_semantic.embeddings.reranker import CrossEncoderReranker
@@ -91,7 +91,7 @@ def similar(
 
         ale-semantic similar --text - < my_task.md
     """
-    engine = open_engine(index)
+    engine = open_engine(index, warm=bool(text))
     described = sys.stdin.read() if text == "-" else text
     result = engine.similar(
         *(tasks or ()),
@@ -128,7 +128,7 @@ def facets(
     from ale_semantic.render import facets_view
     from ale_semantic.serialise import facets_to_dict
 
-    engine = open_engine(index)
+    engine = open_engine(index, warm=bool(query.strip()))
     result = engine.search(query, where=where, k=1, min_band=min_band)
     known = [facet.field for facet in result.facets]
     for name in names or ():

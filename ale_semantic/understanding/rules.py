@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-
 # Letters that expressions take for plain ones and folding doesn't.
 _ODD = frozenset("ı\u0307ſ\u212a")
 
