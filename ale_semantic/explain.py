@@ -63,7 +63,7 @@ def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> L
 
 
 def _dense_passage(row: int, cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking) -> PassageMatch | None:
-    if ranking.best_passage is None or ranking.dense is None:
+    if ranking.best_passage is None or ranking.dense is None or ranking.best_passage[row] < 0:
         return None
     passage = (ranking.space or ranker.space).passages.passage(int(ranking.best_passage[row]), cards)
     return PassageMatch(field=passage.field, text=passage.text, cosine=float(ranking.dense[row]))

@@ -59,8 +59,8 @@ def softmax(scores: Scores) -> Scores:
 
 
 def descending(scores: Scores, mask: Mask) -> NDArray[np.int64]:
-    """Return the rows in the mask, best score first, ties in the order of the rows (that is, of the ids)."""
-    rows = np.flatnonzero(mask)
+    """Return the rows in the mask that have a score, best first, ties in the order of the rows (that of the ids)."""
+    rows = np.flatnonzero(mask & (scores > -np.inf))
     return rows[np.argsort(-scores[rows], kind="stable")]
 
 

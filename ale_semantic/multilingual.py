@@ -25,7 +25,7 @@ from ale_semantic.languages import ENGLISH, language_name
 from ale_semantic.once import Once
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Component, Ranker, Ranking, fuse
-from ale_semantic.types import Field, Mode
+from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
 
 WEIGHTS: Mapping[Component, float] = {
     Component.PASSAGES: 0.5,
@@ -35,6 +35,7 @@ WEIGHTS: Mapping[Component, float] = {
 }
 _VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN}
 BEST_PASSAGES = 3
+CANDIDATES = 200  # best cards whose English ranking is asked for, in a large catalogue
 DISCOUNT = 0.5  # how much of a passage's cosine with the background is taken off
 SPREAD, SHARPNESS = 0.25, 1.2  # as in ranking, but the scores are less sure and lend less
 GLOSSED = 1.0  # weight of the ranking of the glossary's English beside the multilingual one
@@ -44,8 +45,8 @@ _INSTALL = "pip install 'ale-semantic[multilingual]'"
 class EnglishRanker(Protocol):
     """Ranks English text by the main legs."""
 
-    def __call__(self, query: str, mode: Mode) -> Ranking:
-        """Score all cards."""
+    def __call__(self, query: str, mode: Mode, *, also: Sequence[int] = ()) -> Ranking:
+        """Score the cards, in a large catalogue candidates and some others also."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +99,32 @@ class MultilingualRanker:
         own = fuse(components, WEIGHTS)
         met = 0.0
         if glossed:
-            own = standardise(own + GLOSSED * english(glossed, mode).own)
+            own = _joined(own, english(glossed, mode, also=_best(own)))
             matched = english(glossed, Mode.LEXICAL).lexical
             met = float(matched.max(initial=0.0)) if matched is not None else 0.0
         found = Evidence(best=float(evidence.max()), coverage=met)
-        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space)
+        scored = np.flatnonzero(own > -np.inf) if own.min() == -np.inf else None
+        plan = SearchPlan(PlanKind.EXACT, len(space.passages), len(space.passages), candidates=len(own))
+        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space, scored, plan)
 
     def _spread(self, own: Scores) -> Scores:
         if self.ranker.related is None:
             return own
         return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.ranker.related), dtype=np.float32)
+
+
+def _best(own: Scores) -> Sequence[int]:
+    """Return the rows that any ranking of a large catalogue must score too."""
+    return np.argsort(-own, kind="stable")[:CANDIDATES].tolist()
+
+
+def _joined(own: Scores, english: Ranking) -> Scores:
+    """Return the standardised sum of a ranking's own scores and that of the glossary's English."""
+    if english.rows is None:
+        return standardise(own + GLOSSED * english.own)
+    # Cards that the English ranking didn't score stay without one. Two standardised scores that know nothing of each
+    # other have such a deviation, whichever cards were scored.
+    return np.asarray((own + GLOSSED * english.own) / np.sqrt(1 + GLOSSED**2), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from ale_semantic.embeddings.passages import LAYOUT_VERSION
 from ale_semantic.embeddings.space import VectorSpace, require_same
 from ale_semantic.errors import BundleError
 from ale_semantic.facets import FacetTable
+from ale_semantic.large import suited
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.multilingual import LanguageRouter
 from ale_semantic.names import TaskNames
@@ -119,6 +120,7 @@ def join(
 ) -> EngineParts:
     """Put the parts together; the last two are made when they are first needed."""
     software = table.values("software")
+    ranker = suited(ranker, lambda: _domain_codes(table))
     return EngineParts(
         catalogue=catalogue,
         facet_table=table,
@@ -155,6 +157,15 @@ def parts_of(
         multilingual=lambda: multilingual,
         atlas=lambda: None,
     )
+
+
+def _domain_codes(table: FacetTable) -> NDArray[np.int32]:
+    """Return a number for each card's domain, equal ones for equal domains, shape (cards,)."""
+    column = table.columns["domain"]
+    rows, codes = column.index.pairs(column.names.codes)
+    found = np.full(table.cards, -1, dtype=np.int32)
+    found[rows] = codes
+    return found
 
 
 def _catalogue(paths: BundlePaths, entry: dict[str, Any]) -> Catalogue:

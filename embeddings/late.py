@@ -69,7 +69,8 @@ class LateIndex:
 
     `starts` is the first row of each card and the end, shape (cards + 1,); `tokens` the token ids and `discount`
     what their group costs, (rows,); `vectors` the projected unit vectors, (rows, PROJECTED); `projection` the map
-    from the encoder's space, (dimension, PROJECTED); `idf` the weight of each token id, (largest id + 1,).
+    from the encoder's space, (dimension, PROJECTED); `idf` the weight of each token id, (largest id + 1,), counted over
+    so many cards as `counted` says, those here if it is 0.
     """
 
     starts: NDArray[np.int64]
@@ -78,6 +79,7 @@ class LateIndex:
     vectors: Vectors
     projection: Vectors
     idf: NDArray[np.float32]
+    counted: int = 0
 
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
@@ -87,11 +89,14 @@ class LateIndex:
 
     def subset(self, cards: NDArray[np.int64]) -> LateIndex:
         """Return the index of some cards alone, weights as they are."""
-        sizes = np.diff(self.starts)[cards]
-        rows = np.concatenate([np.arange(self.starts[card], self.starts[card + 1]) for card in cards])
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows, starts = spans(self.starts, cards)
         return replace(
-            self, starts=starts, tokens=self.tokens[rows], discount=self.discount[rows], vectors=self.vectors[rows]
+            self,
+            starts=starts,
+            tokens=self.tokens[rows],
+            discount=self.discount[rows],
+            vectors=self.vectors[rows],
+            counted=self.counted or len(self.starts) - 1,
         )
 
     def scores(self, query: TokenVectors) -> NDArray[np.float32]:
@@ -101,7 +106,7 @@ class LateIndex:
         """
         cards = len(self.starts) - 1
         scores = np.zeros(cards, dtype=np.float32)
-        unseen = float(np.log((cards + 1) / 0.5))
+        unseen = float(np.log(((self.counted or cards) + 1) / 0.5))
         known = query.ids < len(self.idf)
         weights = np.where(known, self.idf[np.where(known, query.ids, 0)], unseen)
         telling = weights >= LEAST_IDF
@@ -112,6 +117,13 @@ class LateIndex:
         nearest = np.maximum.reduceat(similar, self.starts[filled], axis=1)
         scores[filled] = (weights[telling] @ nearest) / weights[telling].sum()
         return scores
+
+
+def spans(starts: NDArray[np.int64], cards: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that belong to some cards, card by card, and where each card's begin and the last ones end."""
+    counts = starts[cards + 1] - starts[cards]
+    begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return np.arange(begins[-1]) + np.repeat(starts[cards] - begins[:-1], counts), begins
 
 
 class LateWriter:

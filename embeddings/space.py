@@ -19,7 +19,7 @@ from ale_semantic.types import Field, TaskCard
 from .backend import FaissBackend
 from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
 from .encoder import Encoder, EncoderIdentity
-from .late import LateIndex
+from .late import LateIndex, spans
 from .nano_e5 import load_encoder
 from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
@@ -123,13 +123,11 @@ class VectorSpace:
 
     def subset(self, cards: NDArray[np.int64]) -> VectorSpace:
         """Return the space of some cards alone, in memory."""
-        rows = np.concatenate([np.arange(self.starts[card], self.starts[card + 1]) for card in cards])
+        rows, _ = spans(self.starts, cards)
         columns = self.passages.columns[rows]
         columns[:, 0] = np.searchsorted(cards, columns[:, 0])
         backend = FaissBackend.of(self.backend.vectors[rows])
-        return VectorSpace.of(
-            self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards)
-        )
+        return VectorSpace.of(self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards))
 
     def entry(self, exported: Path | None) -> dict[str, Any]:
         """Return the manifest entry of a space that stands in its folder, beside which its encoder is put.
