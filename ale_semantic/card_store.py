@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.cards import card_to_row
 from ale_semantic.errors import BundleError
 from ale_semantic.types import Finding, InputFile, OperatingSystem, SoftwareUse, TaskCard, Tier
 
@@ -137,6 +136,8 @@ def write_cards(cards: Iterable[TaskCard], path: Path) -> None:
 
 def stored_line(card: TaskCard) -> bytes:
     """Return the line of a card."""
+    from ale_semantic.cards import card_to_row
+
     names = {
         "software": [[use.name, use.version, use.raw] for use in card.software],
         "formats": [list(file.formats) for file in card.inputs],

@@ -6,15 +6,16 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ale_semantic.card_gatherer import CardGatherer, Fingerprint, gathered
-from ale_semantic.cards import card_from_raw
 from ale_semantic.errors import CardError, DuplicateTaskError, SourceError, UnknownNameError
 from ale_semantic.fields import RawCard
 from ale_semantic.settings import DEFAULT_CARDS, DEFAULT_HUB_TIMEOUT
 from ale_semantic.sources import Origin
-from ale_semantic.sources.resolve import resolve
 from ale_semantic.types import TaskCard
+
+if TYPE_CHECKING:
+    from ale_semantic.card_gatherer import CardGatherer
 
 _SHOWN_ERRORS = 20
 
@@ -56,6 +57,10 @@ class Catalogue:
             SourceError: if there is no catalogue, it is empty, or cards in it can't be read.
             DuplicateTaskError: if two cards have one id.
         """
+        # Reading cards takes tables of names and readers of many forms, which an index that is there doesn't need.
+        from ale_semantic.card_gatherer import CardGatherer
+        from ale_semantic.sources.resolve import resolve
+
         source, notices = resolve(
             where, include_smoke_tests=include_smoke_tests, revision=revision, hub_timeout=hub_timeout
         )
@@ -79,6 +84,8 @@ class Catalogue:
         notices: tuple[str, ...] = (),
     ) -> Catalogue:
         """Make a catalogue of cards in memory."""
+        from ale_semantic.card_gatherer import gathered
+
         ordered, fingerprint = gathered(cards)
         return cls(ordered, origin, fingerprint, skipped, notices)
 
@@ -119,6 +126,8 @@ class Catalogue:
 
 def fingerprint_of(cards: Iterable[TaskCard]) -> str:
     """Return the SHA-256 of all public fields of the cards, in their order."""
+    from ale_semantic.card_gatherer import Fingerprint
+
     fingerprint = Fingerprint()
     for card in cards:
         fingerprint.add(card)
@@ -127,6 +136,8 @@ def fingerprint_of(cards: Iterable[TaskCard]) -> str:
 
 def _read(raws: Iterator[RawCard | CardError], gatherer: CardGatherer) -> list[CardError]:
     """Give the cards to the gatherer, and return those that can't be read."""
+    from ale_semantic.cards import card_from_raw
+
     faults: list[CardError] = []
     seen: dict[str, str] = {}
     for raw in raws:

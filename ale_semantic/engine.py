@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from ale_semantic.answers import Question, browse, respond
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.encoder import Encoder
-from ale_semantic.embeddings.multilingual import MultilingualSpace
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import QueryError
 from ale_semantic.fusion import Mask, descending
@@ -30,6 +30,9 @@ from ale_semantic.types import Band, Facet, Mode, Recognised, SearchResult
 from ale_semantic.understanding.reading import RELATION, Reading, read_query
 from ale_semantic.understanding.relations import Relation, tier_preference
 from ale_semantic.variants import Variant, by_skills, variant_mask
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.multilingual import MultilingualSpace
 
 MAX_K = 10_000
 DEFAULT_K = 10

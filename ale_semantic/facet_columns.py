@@ -17,7 +17,7 @@ from ale_semantic.facet_fields import FacetField, FieldKind, number_of, seconds_
 from ale_semantic.facet_index import FacetIndex, Words
 from ale_semantic.filters import Comparison, Operator
 from ale_semantic.types import Facet, FacetValue
-from ale_semantic.vocabulary import fold
+from ale_semantic.vocabulary_rules import fold
 
 _NEAREST = 3  # names in a hint
 _ORDERINGS: dict[Operator, Callable[[Any, Any], Any]] = {

@@ -18,7 +18,7 @@ from ale_semantic.facet_columns import FacetColumn, ValueNames
 from ale_semantic.facet_fields import FIELDS, FacetField, FieldKind
 from ale_semantic.facet_index import FacetIndex
 from ale_semantic.types import TaskCard
-from ale_semantic.vocabulary import fold, settle_spellings
+from ale_semantic.vocabulary_rules import fold
 
 Values = Sequence[Sequence[str]]  # of one field: those of each card
 _FIELDS = "fields.json"
@@ -206,6 +206,8 @@ def _ordered(own: FacetField, uses: Counter[str]) -> tuple[tuple[str, ...], dict
 
 def _settled(uses: Counter[str]) -> dict[str, str]:
     """Return the one spelling to show for each value, so that no two values differ by case or hyphens."""
+    from ale_semantic.vocabulary import settle_spellings
+
     groups: dict[str, list[str]] = {}
     for value in uses:
         groups.setdefault(fold(value), []).append(value)

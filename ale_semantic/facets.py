@@ -202,7 +202,8 @@ class FacetTable:
                 found = column.index.counts(all_of(others, everywhere), column.counted)
             else:
                 found = counts[name]
-            facets.append(column.facet(found, frozenset().union(*map(column.selected, _comparisons(own.get(name, ()))))))
+            selected = frozenset[int]().union(*map(column.selected, _comparisons(own.get(name, ()))))
+            facets.append(column.facet(found, selected))
         return tuple(facets)
 
     def _counts_within(self, mask: Words, columns: Sequence[FacetColumn]) -> dict[str, NDArray[np.int64]]:

@@ -10,22 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import words
 from ale_semantic.bands import MULTILINGUAL, Evidence
-from ale_semantic.embeddings.multilingual import MultilingualSpace, speaks_many
 from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
-from ale_semantic.glossary import gloss, has_glossary
 from ale_semantic.languages import ENGLISH, language_name
 from ale_semantic.once import Once
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Component, Ranker, Ranking, fuse
 from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.multilingual import MultilingualSpace
 
 WEIGHTS: Mapping[Component, float] = {
     Component.PASSAGES: 0.5,
@@ -166,8 +167,10 @@ class LanguageRouter:
             language: the query's ISO 639-1 code.
             english: ranks English text by the main legs.
         """
-        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+        if language == ENGLISH or self._all_languages():
             return english(text, mode)
+        from ale_semantic.glossary import gloss
+
         glossed = gloss(text, language, self.names.get().__contains__).text
         if mode is Mode.LEXICAL:
             return english(f"{text} {glossed}", mode)
@@ -179,8 +182,10 @@ class LanguageRouter:
 
     def notices(self, language: str) -> tuple[str, ...]:
         """Return what to install or build so that queries of a language are understood; nothing if they are."""
-        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+        if language == ENGLISH or self._all_languages():
             return ()
+        from ale_semantic.glossary import has_glossary
+
         how = "read word by word with a small glossary" if has_glossary(language) else "searched for its words alone"
         seems = f"The query seems to be {language_name(language)}, and was {how}. To search it by meaning: {_INSTALL}"
         multilingual = self.multilingual.get()
@@ -191,3 +196,9 @@ class LanguageRouter:
         except MissingExtraError:
             return (seems,)
         return ()
+
+    def _all_languages(self) -> bool:
+        """Tell whether the main encoder speaks many languages itself."""
+        from ale_semantic.embeddings.multilingual import speaks_many
+
+        return speaks_many(self.ranker.space.identity)

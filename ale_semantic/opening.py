@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,8 @@ from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background
 from ale_semantic.card_store import StoredCards
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.embeddings.atlas import Atlas
 from ale_semantic.embeddings.bundle import FACETS, RELATED, BundlePaths, open_generation
 from ale_semantic.embeddings.encoder import Encoder
-from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
 from ale_semantic.embeddings.space import VectorSpace, require_same
 from ale_semantic.errors import BundleError
@@ -40,6 +38,10 @@ from ale_semantic.sources import Origin
 from ale_semantic.spelling import Speller
 from ale_semantic.types import Provenance
 from ale_semantic.understanding.phrases import SoftwarePhrases
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.atlas import Atlas
+    from ale_semantic.embeddings.multilingual import MultilingualSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,17 @@ def open_parts(where: Path, *, encoder: Encoder | None, model: str | None, warm:
         words = LexicalIndex.open(paths.lexical)
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise BundleError(f"{paths.root}: can't be read: {fault}") from None
+
+    def multilingual() -> MultilingualSpace | None:
+        from ale_semantic.embeddings.multilingual import open_multilingual
+
+        return open_multilingual(paths, manifest)
+
+    def atlas() -> Atlas | None:
+        from ale_semantic.embeddings.atlas import Atlas
+
+        return Atlas.open(paths.root)
+
     background = Background.from_json(manifest["spaces"][0]["background"])
     return join(
         catalogue,
@@ -103,8 +116,8 @@ def open_parts(where: Path, *, encoder: Encoder | None, model: str | None, warm:
         table,
         names,
         vectors,
-        multilingual=lambda: open_multilingual(paths, manifest),
-        atlas=lambda: Atlas.open(paths.root),
+        multilingual=multilingual,
+        atlas=atlas,
     )
 
 

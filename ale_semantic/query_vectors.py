@@ -50,6 +50,11 @@ class QueryVectors:
 
         threading.Thread(target=load, name="encoder").start()
 
+    def forget(self) -> None:
+        """Empty the cache."""
+        with self._lock:
+            self._kept.clear()
+
     def of(self, texts: Sequence[str]) -> list[QueryVector]:
         """Return each query's vectors."""
         with self._lock:

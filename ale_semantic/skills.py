@@ -113,7 +113,9 @@ class SkillTable:
             raise BundleError(f"{folder / _DEFINITIONS}: the skills can't be read: {fault}") from None
         expected = (len(cards), len(skills)), (len(skills), space.identity.dimension), (len(skills), len(cards))
         if (scores.shape, vectors.shape, affinity.shape) != expected:
-            raise BundleError(f"{folder / _DEFINITIONS}: the skills don't fit the {len(cards)} cards: build the index anew")
+            raise BundleError(
+                f"{folder / _DEFINITIONS}: these skills don't fit {len(cards)} cards: build the index anew"
+            )
         return cls(skills, scores, threshold, gate, vectors, phrasings, affinity, cards, space)
 
     def write(self, folder: Path) -> None:

@@ -22,7 +22,7 @@ from .onnx_encoder import IDENTITY_FILE, OnnxEncoder, write_identity, write_opti
 from .tokens import TOKENIZER_FILE
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
-_EXPORT_VERSION = 3  # raised whenever the files or the graph's inputs or outputs change: cached exports are then made anew
+_EXPORT_VERSION = 3  # raised whenever files, inputs or outputs change: cached exports are then made anew
 _WORKERS = os.cpu_count() or 1  # batches that are embedded side by side
 _PLAIN_GRAPH = "plain.onnx"
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")

@@ -20,7 +20,6 @@ from .backend import FaissBackend
 from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
 from .encoder import Encoder, EncoderIdentity
 from .late import LateIndex, spans
-from .nano_e5 import load_encoder
 from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
 
@@ -155,6 +154,8 @@ class VectorSpace:
         if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
             encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER)
         else:
+            from .nano_e5 import load_encoder
+
             encoder = load_encoder(self.identity.name)
         require_same(encoder.identity, self.identity)
         return encoder

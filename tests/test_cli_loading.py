@@ -19,7 +19,11 @@ def names(app: typer.Typer) -> list[str | None]:
 def test_the_list_of_commands_says_what_the_commands_say_of_themselves() -> None:
     whole = whole_application()
     own = {info.name: str(info.callback.__doc__).splitlines()[0] for info in whole.registered_commands if info.callback}
-    own |= {info.typer_instance.info.name: info.typer_instance.info.help for info in whole.registered_groups if info.typer_instance}
+    own |= {
+        info.typer_instance.info.name: info.typer_instance.info.help
+        for info in whole.registered_groups
+        if info.typer_instance
+    }
     assert own == {name: source.help for name, source in COMMANDS.items()}
 
 
@@ -46,7 +50,8 @@ def test_a_slip_gets_a_hint() -> None:
     [
         ("import ale_semantic", "numpy typer rich pydantic"),
         (
-            "import sys; sys.argv[1:] = ['--help']\nfrom ale_semantic.cli import main\ntry: main()\nexcept SystemExit: pass",
+            "import sys; sys.argv[1:] = ['--help']\n"
+            "from ale_semantic.cli import main\ntry: main()\nexcept SystemExit: pass",
             "numpy rich pydantic ale_semantic.engine ale_semantic.cli.searching ale_semantic.cli.curriculum",
         ),
     ],

@@ -28,13 +28,12 @@ ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings"
 # Who may import whom: a module imports from its own layer and from those above it in this table, never from
 # those below. Patterns are relative to `ale_semantic`; the most specific one counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("", "types", "errors", "settings"),
+    ("", "types", "errors", "settings", "once"),
     ("fields", "machine", "vocabulary*", "cards", "texts", "arrays"),
-    ("sources*", "catalogue"),
-    ("analysis", "filters*", "facet*", "lexical", "fusion", "languages", "glossary"),
+    ("sources*", "card_store", "card_gatherer", "catalogue"),
+    ("analysis", "filters*", "facet*", "card_words", "bm25", "lexical", "fusion", "languages", "glossary", "names"),
     ("embeddings*", "skill*", "bands", "evidence"),
     (
-        "names",
         "reranking",
         "variants",
         "spelling",
@@ -45,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "requests",
         "explain",
         "answers",
+        "opening",
         "engine",
     ),
     ("curriculum*", "evaluation*", "export", "render", "serialise"),

@@ -112,9 +112,7 @@ def _link_first(table: RelationRules) -> Iterator[_Pattern]:
     yield _Pattern(down, (easy, table.before), rf"^(?P<wish>.*?{easier}.*?){before} ?(?P<target>.+)$")
     yield _Pattern(up, (hard, table.after), rf"^(?P<wish>.*?{harder}.*?){after} ?(?P<target>.+)$")
     yield _Pattern(down, (table.next, table.before), rf"^(?P<wish>.*?{asked}.*?){before} ?(?P<target>.+)$")
-    yield _Pattern(
-        down, (table.before, either), rf"^{before} ?(?P<target>[^,]+), *(?P<wish>.*(?:{easier}|{asked}).*)$"
-    )
+    yield _Pattern(down, (table.before, either), rf"^{before} ?(?P<target>[^,]+), *(?P<wish>.*(?:{easier}|{asked}).*)$")
     yield _Pattern(up, (table.after, hard), rf"^{after} ?(?P<target>[^,]+), *(?P<wish>.*{harder}.*)$")
     yield _Pattern(
         up, (table.after, plainly_hard), rf"^{after} (?P<target>.+?) (?P<wish>(?:{noise} )*{plainly_harder}.*)$"
@@ -139,9 +137,7 @@ def _task_first(table: RelationRules) -> Iterator[_Pattern]:
     over = (*table.after, *table.done)
     easier, harder, than = alternatives(easy), alternatives(hard), alternatives(table.than)
     down, up = Direction.EASIER, Direction.HARDER
-    yield _Pattern(
-        down, (table.before, easy), rf"^(?P<target>.+?){alternatives(table.before)}(?P<wish>.*?{easier}.*)$"
-    )
+    yield _Pattern(down, (table.before, easy), rf"^(?P<target>.+?){alternatives(table.before)}(?P<wish>.*?{easier}.*)$")
     yield _Pattern(up, (over, hard), rf"^(?P<target>.+?){alternatives(over)}(?P<wish>.*?{harder}.*)$")
     # Chinese puts the word for "than" in front of the task, Japanese behind it.
     for direction, wishes, wish in ((down, easy, easier), (up, hard, harder)):

