@@ -29,10 +29,8 @@ def best_per_card(scores: Scores, starts: NDArray[np.int64]) -> tuple[Scores, ND
         starts: first passage of each card and the end, shape (cards + 1,); each card has a passage.
     """
     best = np.maximum.reduceat(scores, starts[:-1])
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    hits = np.flatnonzero(scores == best[owner])
-    _, first = np.unique(owner[hits], return_index=True)
-    return best, hits[first]
+    hits = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
+    return best, hits[np.searchsorted(hits, starts[:-1])]  # each card has a hit, so the next one is its own
 
 
 def mean_of_best(scores: Scores, starts: NDArray[np.int64], count: int) -> Scores:
