@@ -88,9 +88,9 @@ class FacetIndex:
         places = np.searchsorted(self.frequent, chosen)
         places = places[places < len(self.frequent)]
         places = places[np.isin(self.frequent[places], chosen)]
-        found = np.bitwise_or.reduce(self.bits[places], axis=0, initial=np.uint64(0))
+        found: Words = np.bitwise_or.reduce(self.bits[places], axis=0, initial=np.uint64(0))
         rows = self._listed(chosen)
-        return found | pack(_spread(rows, self.cards)) if len(rows) else found
+        return np.bitwise_or(found, pack(_spread(rows, self.cards))) if len(rows) else found
 
     def counts(self, within: Words, codes: range) -> NDArray[np.int64]:
         """Return how many of the cards within a mask have each of some values, shape (codes,)."""
@@ -123,13 +123,14 @@ class FacetIndex:
     def _listed(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the cards in the lists of some values, in any order."""
         if len(codes) <= _FEW:
-            lists = [self.rows[self.starts[code] : self.starts[code + 1]] for code in codes]
+            lists: list[NDArray[np.int32]] = [self.rows[self.starts[code] : self.starts[code + 1]] for code in codes]
             return np.concatenate(lists) if lists else self.rows[:0]
         first, last = int(codes.min()), int(codes.max()) + 1
         chosen = np.zeros(last - first, dtype=bool)
         chosen[codes - first] = True
         sizes = np.diff(self.starts[first : last + 1])
-        return self.rows[self.starts[first] : self.starts[last]][np.repeat(chosen, sizes)]
+        listed: NDArray[np.int32] = self.rows[self.starts[first] : self.starts[last]][np.repeat(chosen, sizes)]
+        return listed
 
 
 def pack(mask: Mask) -> Words:

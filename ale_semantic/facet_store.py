@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,14 +170,14 @@ def open_columns(folder: Path, *, cards: int, extra: Iterable[FacetField]) -> di
         raise BundleError(f"{folder}: the facets can't be read: {fault}") from None
 
 
-def _column(own: FacetField, entry: dict[str, list[int]], index: FacetIndex, folder: Path) -> FacetColumn:
+def _column(own: FacetField, entry: dict[str, Any], index: FacetIndex, folder: Path) -> FacetColumn:
     names, spellings = (
         ValueNames(entry["first"][part], entry["count"][part], partial(_names, entry, part, folder)) for part in (0, 1)
     )
     return FacetColumn(own, names, spellings, index)
 
 
-def _names(entry: dict[str, list[list[list[str]]]], part: int, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _names(entry: dict[str, Any], part: int, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the values of a column, or its spellings, and how each of them folds."""
     stored = entry["values"]
     if stored is None:

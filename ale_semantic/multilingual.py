@@ -201,4 +201,4 @@ class LanguageRouter:
         """Tell whether the main encoder speaks many languages itself."""
         from ale_semantic.embeddings.multilingual import speaks_many
 
-        return speaks_many(self.ranker.space.identity)
+        return bool(speaks_many(self.ranker.space.identity))

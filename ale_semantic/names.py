@@ -79,8 +79,9 @@ class NameCollector:
 
     def write(self, folder: Path) -> None:
         """Write the names into a folder."""
-        for name, array in zip((_KEYS, _ROWS), self.arrays(), strict=True):
-            np.save(folder / name, array, allow_pickle=False)
+        keys, rows = self.arrays()
+        np.save(folder / _KEYS, keys, allow_pickle=False)
+        np.save(folder / _ROWS, rows, allow_pickle=False)
 
 
 def _hash(name: str) -> np.uint64:

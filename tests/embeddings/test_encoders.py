@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from ale_semantic.errors import BundleError, EncoderError
 # The exporter and the model library beneath warn of their own future.
 pytestmark = pytest.mark.filterwarnings("ignore")
 DIMENSION, LONGEST = 32, 24
+NOT_TO_ANSWER = set("faiss pandas pyarrow requests scipy sentence_transformers sklearn torch transformers".split())
 TEXTS = ["fit a comet's orbit", "lease", "", "word " * 60, "年报 ünïcode", "reconcile supplier invoices"]
 
 
@@ -127,6 +130,37 @@ def test_an_export_whose_vectors_differ_is_refused(
     assert "the exported encoder's vectors differ by" in notice
     assert "sentence-transformers will embed" in notice
     assert not list((tmp_path / "encoders").iterdir())  # nothing of it is kept
+
+
+@pytest.fixture(scope="module")
+def index(model: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build an index that holds its encoder."""
+    folder = tmp_path_factory.mktemp("asked") / "index"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "cache_folder", lambda: cache)
+        build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
+    return folder
+
+
+def test_answering_imports_no_heavy_library(index: Path) -> None:
+    asked = [
+        ["search", "fit a comet's orbit"],
+        ["search", "a comet's orbitt", "--where", "domain = science and tier is present", "--json"],
+        ["search", "ajustar la órbita de un cometa a las observaciones"],
+        ["search", "彗星の軌道を観測に合わせる"],
+        ["similar", "science/orbit_fit", "--text", "observations of a comet"],
+        ["facets", "domain", "--query", "orbit"],
+    ]
+    script = (
+        "import sys\nfrom ale_semantic.cli import main\n"
+        f"for sys.argv[1:] in {[[*arguments, '--index', str(index)] for arguments in asked]!r}:\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert {"onnxruntime", "fasttext", "rapidfuzz"} <= loaded  # so much was needed
+    assert loaded & NOT_TO_ANSWER == set()
 
 
 def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ale_semantic.embeddings import verification
-from ale_semantic.embeddings.bundle import new_generation, open_generation, seal
+from ale_semantic.embeddings.bundle import BundlePaths, new_generation, open_generation, seal
 from ale_semantic.errors import BundleError
 
 DAY = 86_400 * 1_000_000_000
@@ -36,7 +36,8 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def digest(path: Path) -> str:
         names.append(path.name)
-        return original(path)
+        found: str = original(path)
+        return found
 
     original = verification.file_digest
     monkeypatch.setattr(verification, "file_digest", digest)
@@ -49,7 +50,8 @@ def later(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
 
 
 def root(index: Path) -> Path:
-    return open_generation(index)[0].root
+    paths: BundlePaths = open_generation(index)[0]
+    return paths.root
 
 
 def record(index: Path) -> Path:
