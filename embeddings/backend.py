@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 VECTORS, INDEX = "vectors.npy", "index.faiss"
 # A search by codes takes so many more than are asked for, at least, and orders them by their true cosines.
-LEAST_RESCORED, RESCORED = 200, 2.0
+LEAST_RESCORED, RESCORED = 200, 3.0
 _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
 _TIE = 1e-6  # cosines that differ by less may be of equal vectors

@@ -39,6 +39,7 @@ KOption = Annotated[int, typer.Option("--k", "-k", help="Hits on this page.")]
 OffsetOption = Annotated[int, typer.Option("--offset", help="Hits before this page.")]
 ModeOption = Annotated[Mode, typer.Option("--mode", help="Legs that take part.")]
 BandOption = Annotated[Band | None, typer.Option("--min-band", help="Leave out hits below this band.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Also tell how the vectors were searched.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) instead of a table.")]
 
 

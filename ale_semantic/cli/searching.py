@@ -10,6 +10,7 @@ import typer
 
 from ale_semantic.cli.options import (
     BandOption,
+    ExplainOption,
     IndexOption,
     JsonOption,
     KOption,
@@ -41,6 +42,7 @@ def search(
     ] = None,
     index: IndexOption = None,
     model: ModelOption = None,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find tasks by meaning.
@@ -62,7 +64,7 @@ def search(
     result = engine.search(
         query, where=where, k=k, offset=offset, mode=mode, min_band=min_band, facets=as_json, rerank=second
     )
-    _print_result(result, as_json)
+    _print_result(result, as_json, explain)
 
 
 def similar(
@@ -79,6 +81,7 @@ def similar(
     offset: OffsetOption = 0,
     min_band: BandOption = None,
     index: IndexOption = None,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find tasks like others, and unlike some.
@@ -104,7 +107,7 @@ def similar(
         facets=as_json,
         variant=variant,
     )
-    _print_result(result, as_json)
+    _print_result(result, as_json, explain)
 
 
 def facets(
@@ -203,11 +206,13 @@ def export(
     warn(f"{len(selection.tasks)} tasks -> {file}")
 
 
-def _print_result(result: SearchResult, as_json: bool) -> None:
-    from ale_semantic.render import result_view
+def _print_result(result: SearchResult, as_json: bool, explain: bool) -> None:
+    from ale_semantic.render import plan_view, result_view
     from ale_semantic.serialise import result_to_dict
 
     if as_json:
         show_json(result_to_dict(result))
     else:
         print_view(result_view(result))
+        if explain:
+            print_view(plan_view(result.plan))
