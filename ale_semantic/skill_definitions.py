@@ -17,6 +17,8 @@ _FILE = "skills.toml"
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _TEXTS = ("id", "name", "family", "definition")
 _LISTS = ("prototypes", "cues")
+_LETTERS = re.compile(r"[a-z0-9 ]+")
+_GROUPS = re.compile(r"\([^()]*\)|\[[^\]]*\]")
 _LOOKING = re.compile(r"[$^]|\(\?|\\[AZB]")
 
 
@@ -50,14 +52,19 @@ class Skill:
         found = (_first(_pattern(cue), text) for cue in self.cues)
         return [match.group() for match in found if match is not None]
 
-    def cue_counts(self, texts: Sequence[str]) -> list[int]:
+    def cue_counts(self, texts: Sequence[str], together: str) -> list[int]:
         """Return how many of the cues each of some lower-case texts holds; as `cues_in` says, but sooner.
 
         Most cues are in no text: each is looked for in all texts at once before it is in each.
+
+        Args:
+            texts: the texts.
+            together: the same joined by line breaks.
         """
         counts = [0] * len(texts)
-        together = "\n".join(texts)
         for cue in self.cues:
+            if _head(cue) not in together:
+                continue
             pattern = _pattern(cue)
             if _sees_beyond(cue) or _first(pattern, together) is not None:
                 for place, text in enumerate(texts):
@@ -147,6 +154,16 @@ def find_skill(skills: Sequence[Skill], text: str) -> Skill:
 @cache
 def _pattern(cue: str) -> re.Pattern[str]:
     return re.compile(cue)
+
+
+@cache
+def _head(cue: str) -> str:
+    """Return letters that stand in all that a cue finds; blank if none are sure."""
+    if "|" in _GROUPS.sub("", cue):
+        return ""
+    letters = _LETTERS.match(cue)
+    head, rest = (letters.group(), cue[letters.end() :]) if letters else ("", cue)
+    return head[:-1] if rest[:1] in ("?", "*", "{") else head
 
 
 @cache

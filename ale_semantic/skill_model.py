@@ -129,7 +129,9 @@ def cue_scores(cards: Sequence[TaskCard], skills: Sequence[Skill]) -> Scores:
     weights = np.array(list(CUE_WEIGHTS.values()), dtype=np.float32)
     for row, card in enumerate(cards):
         texts = [field_text(card, field).lower() for field in CUE_WEIGHTS]
-        found[row] = [weights @ np.array(skill.cue_counts(texts), dtype=np.float32) for skill in skills]
+        together = "\n".join(texts)
+        counts = np.array([skill.cue_counts(texts, together) for skill in skills], dtype=np.float32)
+        found[row] = counts.reshape(len(skills), len(texts)) @ weights
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -99,14 +100,16 @@ def build_index(
         chosen, notices = encoder, ()
         if chosen is None:
             chosen, notices = serving_encoder(model, _earlier_encoder(folder), _samples(catalogue.cards), device=device)
-        build = _Build(paths, catalogue, CachedEncoder(chosen, memory, precision=precision_of(chosen)), memory)
+        cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
         name = chosen_model(second, chosen.identity)
-        if name is not None:
-            build.add_language_space(load_encoder(name, device=device))
-        build.read_cards(progress=progress)
-        earlier = None if redraw else _earlier_atlas(folder)
-        exported = chosen.folder if isinstance(chosen, OnnxEncoder) else None
-        report = build.finish(exported, notices, earlier)
+        languages = load_encoder(name, device=device) if name is not None else None
+        with closing(_Build(paths, catalogue, cached, memory)) as build:
+            if languages is not None:
+                build.add_language_space(languages)
+            build.read_cards(progress=progress)
+            earlier = None if redraw else _earlier_atlas(folder)
+            exported = chosen.folder if isinstance(chosen, OnnxEncoder) else None
+            report = build.finish(exported, notices, earlier)
     notices = (*report.notices, *memory.notices)
     return replace(report, folder=folder, seconds=time.monotonic() - started, notices=notices)
 
@@ -133,6 +136,12 @@ class _Build:
         self._sampled = np.unique(np.linspace(0, len(catalogue) - 1, wanted).astype(np.int64))
         self._titles: list[str] = []
         self._row = 0
+
+    def close(self) -> None:
+        """Close all files, also of a build that failed."""
+        for writer in (self._space, self._languages, self._tables, self._ledger):
+            if writer is not None:
+                writer.close()
 
     def add_language_space(self, encoder: Encoder) -> None:
         """Also embed for queries in other languages."""

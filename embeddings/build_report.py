@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,14 @@ class LedgerWriter:
         for entry in entries:
             self.seen += entry.seen
             self.dropped += entry.dropped
-            self._file.write(f"{self._between}{json.dumps(asdict(entry), ensure_ascii=False)}")
+            fields = {"task_id": entry.task_id, "field": entry.field, "seen": entry.seen, "dropped": entry.dropped}
+            self._file.write(self._between + json.dumps(fields, ensure_ascii=False))
             self._between = ",\n"
 
     def close(self) -> None:
         """End the file."""
+        if self._file.closed:
+            return
         self._file.write("\n]\n")
         self._file.close()
 

@@ -132,7 +132,9 @@ class EmbeddingCache:
             return {}
         places = ",".join("?" * len(keys))
         try:
-            rows = self._connection.execute(f"SELECT key, content FROM contents WHERE key IN ({places})", keys)
+            rows = self._connection.execute(
+                f"SELECT key, CAST(content AS BLOB) FROM contents WHERE key IN ({places})", keys
+            )
             stored = rows.fetchall()
             whole = {key: kept[_CHECK:] for key, kept in stored if kept[:_CHECK] == _check_of(kept[_CHECK:])}
             if len(whole) < len(stored):

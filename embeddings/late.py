@@ -184,6 +184,11 @@ class LateWriter:
         if sum(map(len, self._waiting)) >= _SUMMED:
             self._sum_up()
 
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        for file in (self._pooled, self._tokens, self._discount):
+            file.close()
+
     def finish(self) -> LateIndex:
         """Project all vectors, write what is left to write, and open the index."""
         self._sum_up()

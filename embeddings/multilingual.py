@@ -100,6 +100,10 @@ class MultilingualWriter:
             rows = [place[passage.text] for passage in passages]
             self._writer.add(passage_columns(passages), vectors[rows], nothing)
 
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        self._writer.close()
+
     def finish(self) -> dict[str, Any]:
         """Write what is left to write, and return the space's manifest entry."""
         space = self._writer.finish()

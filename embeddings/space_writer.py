@@ -50,6 +50,11 @@ class SpaceWriter:
         self._late.add(tokens)
         self.cards += 1
 
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        for file in (self._passages, self._vectors, self._late):
+            file.close()
+
     def finish(self) -> VectorSpace:
         """Write what is left to write, and open the space."""
         columns, vectors = self._passages.finish(), self._vectors.finish()

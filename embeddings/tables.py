@@ -30,6 +30,10 @@ class TableWriter:
             self._facets.add(card)
             self._names.add(card)
 
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        self._cards.close()
+
     def finish(self, skills: SkillTable | None) -> None:
         """Write what is left to write; the skills of all cards are a facet too."""
         self._cards.close()

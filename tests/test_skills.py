@@ -240,16 +240,16 @@ class TestTable:
         with pytest.raises(BundleError, match="skills"):
             SkillTable.open(tmp_path, cards, table.space)
 
-    def test_the_vectors_of_an_earlier_table_are_used_again_for_the_same_definitions(
-        self, table: SkillTable, tmp_path: Path
-    ) -> None:
-        table.write(tmp_path)
-        encoder = HashEncoder()
-        again = assign_skills(table.cards, table.space, encoder, skills=TOYS, model=MODEL, earlier=tmp_path)
-        assert encoder.encoded == []
-        np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5)
-        assign_skills(table.cards, table.space, encoder, skills=TOYS[:2], model=MODEL, earlier=tmp_path)
-        assert encoder.encoded
+    def test_given_cues_stand_for_those_in_the_cards(self, table: SkillTable) -> None:
+        cues = cue_scores(table.cards, TOYS)
+        again = assign_skills((), table.space, HashEncoder(), skills=TOYS, model=MODEL, cues=cues)
+        np.testing.assert_array_equal(again.scores, table.scores)
+
+    def test_cues_are_counted_as_they_are_found(self) -> None:
+        skill = replace(TOYS[0], cues=("invoices?\\b(?! match)", "end$", "(bank|ledger) pay", "a.c", "colou?r", "^pay"))
+        texts = ["invoice match", "invoices at the end", "", "bank pay", "the a\nc; abc color", "ledger", "pay"]
+        counts = skill.cue_counts(texts, "\n".join(texts))
+        assert counts == [len(skill.cues_in(text)) for text in texts] == [0, 2, 0, 1, 2, 0, 1]
 
 
 class TestQueries:

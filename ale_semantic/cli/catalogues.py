@@ -48,7 +48,7 @@ def build(
     ] = None,
     cache: Annotated[
         bool,
-        typer.Option("--cache/--no-cache", help="Take from the embedding cache what it holds, and keep there the rest."),
+        typer.Option("--cache/--no-cache", help="Take from the embedding cache what it holds; keep the rest there."),
     ] = True,
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Build even if nothing has changed, and draw the map anew.")
