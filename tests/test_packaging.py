@@ -39,6 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "spelling",
         "understanding*",
         "ranking",
+        "large",
         "multilingual",
         "query_vectors",
         "requests",
