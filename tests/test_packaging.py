@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "understanding*",
         "ranking",
         "large",
+        "pools",
         "multilingual",
         "query_vectors",
         "requests",
