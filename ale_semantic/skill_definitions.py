@@ -79,11 +79,12 @@ def load_skills() -> tuple[Skill, ...]:
     Raises:
         AleSemanticError: if the table isn't as it should be; the message names the skill and the cure.
     """
-    return parse_skills((resources.files("ale_semantic") / "data" / _FILE).read_text(encoding="utf-8"), f"data/{_FILE}")
+    text = (resources.files("ale_semantic") / "data" / _FILE).read_text(encoding="utf-8")
+    return parse_skills(text, f"data/{_FILE}", cues_checked=True)  # by a test, as the file comes with the package
 
 
-def parse_skills(text: str, where: str) -> tuple[Skill, ...]:
-    """Read a table of skills; `where` names it in errors.
+def parse_skills(text: str, where: str, *, cues_checked: bool = False) -> tuple[Skill, ...]:
+    """Read a table of skills; `where` names it in errors. Checked cues are compiled when they are first looked for.
 
     Raises:
         AleSemanticError: if it is no TOML, a field is missing or wrong, or an id or name stands twice.
@@ -94,7 +95,7 @@ def parse_skills(text: str, where: str) -> tuple[Skill, ...]:
         raise AleSemanticError(f"{where}: not a TOML file: {error}") from None
     if not isinstance(entries, list) or not entries:
         raise AleSemanticError(f"{where}: must hold at least one [[skill]]")
-    return skills_from(entries, where)
+    return skills_from(entries, where, cues_checked=cues_checked)
 
 
 def skills_from(entries: Sequence[Any], where: str, *, cues_checked: bool = False) -> tuple[Skill, ...]:

@@ -97,7 +97,8 @@ def build_index(
         new_generation(folder, wait=wait) as paths,
         EmbeddingCache.open(settings.folder if cache else None, limit=settings.limit) as memory,
     ):
-        chosen, notices = encoder, ()
+        chosen: Encoder | None = encoder
+        notices: tuple[str, ...] = ()
         if chosen is None:
             chosen, notices = serving_encoder(model, _earlier_encoder(folder), _samples(catalogue.cards), device=device)
         cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))

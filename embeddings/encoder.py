@@ -182,8 +182,10 @@ def checked_device(device: str | None) -> str | None:
         raise EncoderError(f"unknown device {device!r}: give cpu, cuda, cuda:1 or mps, or leave it out") from None
     if kind.type == "cpu":
         return "cpu"
-    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}.get(kind.type, lambda: False)
-    if not there():
+    there = (kind.type == "cuda" and torch.cuda.is_available()) or (
+        kind.type == "mps" and torch.backends.mps.is_available()
+    )
+    if not there:
         raise EncoderError(
             f"device {device!r} is asked for, but torch {torch.__version__} finds none here: leave --device out to use "
             f"the processor, or install a driver and a build of torch for {kind.type}"

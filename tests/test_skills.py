@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,6 +90,10 @@ class TestDefinitions:
         skills = load_skills()
         assert 32 <= len(skills) <= 40
         assert all(len(skill.prototypes) >= 3 and skill.definition.endswith(".") for skill in skills)
+
+    def test_all_its_cues_are_expressions(self) -> None:
+        path = Path(str(resources.files("ale_semantic") / "data" / "skills.toml"))
+        assert parse_skills(path.read_text(encoding="utf-8"), "skills.toml") == load_skills()  # compiles them all
 
     def test_families_stand_together(self) -> None:
         families = [skill.family for skill in load_skills()]
