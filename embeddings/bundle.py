@@ -188,7 +188,7 @@ def library_versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": sys.version.split()[0]}
-    for name in ("ale-semantic", "numpy", "faiss-cpu", "sentence-transformers", "onnxruntime", "bm25s", "tokenizers"):
+    for name in ("ale-semantic", "numpy", "faiss-cpu", "sentence-transformers", "onnxruntime", "tokenizers"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
