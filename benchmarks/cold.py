@@ -22,10 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bare import SCRIPT, model_folder, write_bare
-
-from ale_semantic.engine import Engine
-
+HERE = Path(__file__).parent
 QUERY = "reconcile supplier invoices with bank statements"
 SEARCH, BARE = "ale-semantic search", "bare sentence-transformers + FAISS"
 FILTERED, HELP, IMPORT = "the same with --where", "ale-semantic --help", "import ale_semantic"
@@ -101,12 +98,14 @@ def main() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     with tempfile.TemporaryDirectory() as folder:
-        index_file, titles_file = write_bare(Engine.open(options.index), Path(folder))
+        # In a process of its own: what this one has in memory would count as the least that its children need.
+        subprocess.run([sys.executable, str(HERE / "bare.py"), str(options.index), folder], check=True)
+        bare = [sys.executable, str(HERE / "bare_search.py"), *Path(folder, "arguments").read_text().splitlines()]
         search = [*program(), "search", QUERY, "--index", str(options.index)]
         commands = {
             SEARCH: search,
             FILTERED: [*search, "--where", "os = linux"],
-            BARE: [sys.executable, str(SCRIPT), str(model_folder()), str(index_file), str(titles_file), QUERY],
+            BARE: [*bare, QUERY],
             HELP: [*program(), "--help"],
             IMPORT: [sys.executable, "-c", "import ale_semantic"],
         }
