@@ -209,8 +209,11 @@ class _Build:
             self._languages.add(cards)
 
     def _background(self, space: VectorSpace) -> Any:
+        from threadpoolctl import threadpool_limits
+
         sample = space if len(self._sampled) == len(self._catalogue) else space.subset(self._sampled)
-        return measure_background(self._titles, sample, self._encoder)
+        with threadpool_limits(1):  # many small products, for which threads would wait longer than they work
+            return measure_background(self._titles, sample, self._encoder)
 
     def _manifest(self, spaces: list[dict[str, Any]]) -> dict[str, Any]:
         origin = self._catalogue.origin

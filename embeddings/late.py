@@ -217,7 +217,10 @@ def _leading_directions(products: NDArray[np.float64]) -> Vectors:
     Args:
         products: the rows' products with each other summed up, shape (dimension, dimension).
     """
-    values, directions = np.linalg.eigh(products)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # on a busy machine threads that wait for each other take longer than the work
+        values, directions = np.linalg.eigh(products)
     leading = directions[:, np.argsort(-values, kind="stable")[:PROJECTED]]
     # A direction and its opposite are as good: the largest entry is made positive, so that builds agree.
     largest = leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])]
