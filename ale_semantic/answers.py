@@ -16,7 +16,7 @@ from ale_semantic.fusion import Mask, descending
 from ale_semantic.languages import ENGLISH
 from ale_semantic.names import TaskNames
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, Recognised, SearchResult, Verdict, Why
+from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, Recognised, SearchPlan, SearchResult, Verdict, Why
 
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
 _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
@@ -85,7 +85,8 @@ def respond(
     matching[list(question.left_out)] = False
     if question.min_band is not None:
         matching &= scale.levels(scores) >= _BAND_ORDER.index(question.min_band)
-    order = descending(standing, matching & question.mask)
+    counted = matching & question.mask
+    order = descending(standing, counted)
     page = order[question.offset : question.offset + question.k]
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
     hits = [
@@ -94,7 +95,9 @@ def respond(
     ]
     best = float(scores[question.mask].max(initial=-np.inf))
     verdict = Verdict(str(scale.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
-    return _result(table, provenance, question, verdict, len(order), tuple(hits), matching)
+    return _result(
+        table, provenance, question, verdict, int(np.count_nonzero(counted)), tuple(hits), matching, ranking.plan
+    )
 
 
 def _result(
@@ -105,6 +108,7 @@ def _result(
     total: int,
     hits: tuple[Hit, ...],
     matching: Mask | None,
+    plan: SearchPlan | None = None,
 ) -> SearchResult:
     facets: tuple[Facet, ...] = ()
     if question.count_facets:
@@ -125,4 +129,5 @@ def _result(
         provenance=provenance,
         notices=question.notices,
         recognised=question.recognised,
+        plan=plan,
     )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ale_semantic.cards import card_from_raw, card_to_row
 from ale_semantic.errors import CardError, DuplicateTaskError, SourceError, UnknownNameError
 from ale_semantic.fields import RawCard
 from ale_semantic.settings import DEFAULT_CARDS, DEFAULT_HUB_TIMEOUT
 from ale_semantic.sources import Origin
-from ale_semantic.sources.resolve import resolve
 from ale_semantic.types import TaskCard
-from ale_semantic.vocabulary import settle_spellings
+
+if TYPE_CHECKING:
+    from ale_semantic.card_gatherer import CardGatherer
 
 _SHOWN_ERRORS = 20
 
@@ -25,7 +24,7 @@ _SHOWN_ERRORS = 20
 class Catalogue:
     """Cards in the order of their ids; `skipped` are those that could not be read and were left out."""
 
-    cards: tuple[TaskCard, ...]
+    cards: Sequence[TaskCard]
     origin: Origin
     fingerprint: str
     skipped: tuple[CardError, ...] = ()
@@ -40,6 +39,7 @@ class Catalogue:
         include_smoke_tests: bool = False,
         revision: str | None = None,
         hub_timeout: float = DEFAULT_HUB_TIMEOUT,
+        spool: Path | None = None,
     ) -> Catalogue:
         """Load the catalogue that `where` names.
 
@@ -50,21 +50,29 @@ class Catalogue:
             include_smoke_tests: also take the harness's smoke tests (domain `demo`) of a checkout.
             revision: branch, tag or commit of the Hub's data set.
             hub_timeout: seconds that `auto` waits for the Hub.
+            spool: a folder into which cards go that are too many for memory, to be kept as long as the catalogue
+                is used; without one, all cards stay in memory.
 
         Raises:
             SourceError: if there is no catalogue, it is empty, or cards in it can't be read.
             DuplicateTaskError: if two cards have one id.
         """
+        # Reading cards takes tables of names and readers of many forms, which an index that is there doesn't need.
+        from ale_semantic.card_gatherer import CardGatherer
+        from ale_semantic.sources.resolve import resolve
+
         source, notices = resolve(
             where, include_smoke_tests=include_smoke_tests, revision=revision, hub_timeout=hub_timeout
         )
-        cards, faults = _read(source.raw_cards())
+        gatherer = CardGatherer(spool)
+        faults = _read(source.raw_cards(), gatherer)
         if faults and not skip_invalid:
             raise SourceError(_report(faults))
-        if not cards:
+        if not len(gatherer):
             found = f"\n{_report(faults)}" if faults else ""
             raise SourceError(f"{source.origin.name} holds no readable task card{found}")
-        return cls.of(cards, origin=source.origin, skipped=tuple(faults), notices=notices)
+        cards, fingerprint = gatherer.finish()
+        return cls(cards, source.origin, fingerprint, tuple(faults), notices)
 
     @classmethod
     def of(
@@ -76,8 +84,10 @@ class Catalogue:
         notices: tuple[str, ...] = (),
     ) -> Catalogue:
         """Make a catalogue of cards in memory."""
-        ordered = tuple(sorted(settled(cards), key=lambda card: card.task_id))
-        return cls(ordered, origin, fingerprint_of(ordered), skipped, notices)
+        from ale_semantic.card_gatherer import gathered
+
+        ordered, fingerprint = gathered(cards)
+        return cls(ordered, origin, fingerprint, skipped, notices)
 
     def __len__(self) -> int:
         """Return the number of cards."""
@@ -114,36 +124,20 @@ class Catalogue:
         return [name for name, _, _ in found]
 
 
-def fingerprint_of(cards: Sequence[TaskCard]) -> str:
+def fingerprint_of(cards: Iterable[TaskCard]) -> str:
     """Return the SHA-256 of all public fields of the cards, in their order."""
-    digest = hashlib.sha256()
+    from ale_semantic.card_gatherer import Fingerprint
+
+    fingerprint = Fingerprint()
     for card in cards:
-        digest.update(card_line(card).encode())
-        digest.update(b"\n")
-    return digest.hexdigest()
+        fingerprint.add(card)
+    return fingerprint.text()
 
 
-def card_line(card: TaskCard) -> str:
-    """Return a card as one line of JSON with sorted keys."""
-    return json.dumps(card_to_row(card), ensure_ascii=False, sort_keys=True)
+def _read(raws: Iterator[RawCard | CardError], gatherer: CardGatherer) -> list[CardError]:
+    """Give the cards to the gatherer, and return those that can't be read."""
+    from ale_semantic.cards import card_from_raw
 
-
-def settled(cards: Sequence[TaskCard]) -> list[TaskCard]:
-    """Return the cards with one spelling for all software names and formats that differ only in spelling."""
-    software = settle_spellings(use.name for card in cards for use in card.software)
-    formats = settle_spellings(name for card in cards for file in card.inputs for name in file.formats)
-    return [
-        replace(
-            card,
-            software=tuple(replace(use, name=software[use.name]) for use in card.software),
-            inputs=tuple(replace(file, formats=tuple(formats[name] for name in file.formats)) for file in card.inputs),
-        )
-        for card in cards
-    ]
-
-
-def _read(raws: Iterator[RawCard | CardError]) -> tuple[list[TaskCard], list[CardError]]:
-    cards: list[TaskCard] = []
     faults: list[CardError] = []
     seen: dict[str, str] = {}
     for raw in raws:
@@ -157,8 +151,8 @@ def _read(raws: Iterator[RawCard | CardError]) -> tuple[list[TaskCard], list[Car
         if card.task_id in seen:
             raise DuplicateTaskError(raw.where, "task_id", f"{card.task_id!r} already stands in {seen[card.task_id]}")
         seen[card.task_id] = raw.where
-        cards.append(card)
-    return cards, faults
+        gatherer.add(card)
+    return faults
 
 
 def _report(faults: Sequence[CardError]) -> str:

@@ -3,67 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic import __version__
 from ale_semantic.answers import Question, browse, respond
-from ale_semantic.arrays import mapped
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.embeddings.atlas import Atlas
-from ale_semantic.embeddings.bundle import RELATED, open_generation
 from ale_semantic.embeddings.encoder import Encoder
-from ale_semantic.embeddings.multilingual import MultilingualSpace, open_multilingual
-from ale_semantic.embeddings.passages import LAYOUT_VERSION
-from ale_semantic.embeddings.space import VectorSpace, read_cards, require_same
-from ale_semantic.errors import BundleError, CardError, QueryError
-from ale_semantic.facets import FacetTable
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.errors import QueryError
+from ale_semantic.fusion import Mask, descending
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
-from ale_semantic.multilingual import LanguageRouter
-from ale_semantic.names import TaskNames
-from ale_semantic.query_vectors import QueryVectors
-from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.requests import Where, choice, clean_query, condition_of, require_model
-from ale_semantic.reranking import Reranker, reranked
+from ale_semantic.opening import EngineParts, open_parts, parts_of
+from ale_semantic.ranking import EVERY_CARD, Ranking, Scope
+from ale_semantic.requests import Where, choice, clean_query, condition_of
+from ale_semantic.reranking import DEPTH, Reranker, reranked
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable
-from ale_semantic.sources import Origin
-from ale_semantic.spelling import Speller
-from ale_semantic.types import Band, Facet, Mode, Provenance, Recognised, SearchResult
-from ale_semantic.understanding.phrases import SoftwarePhrases
+from ale_semantic.types import Band, Facet, Mode, Recognised, SearchResult
 from ale_semantic.understanding.reading import RELATION, Reading, read_query
 from ale_semantic.understanding.relations import Relation, tier_preference
 from ale_semantic.variants import Variant, by_skills, variant_mask
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.multilingual import MultilingualSpace
 
 MAX_K = 10_000
 DEFAULT_K = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """A catalogue, its facets and its index."""
-
-    catalogue: Catalogue
-    facet_table: FacetTable
-    names: TaskNames
-    software: SoftwarePhrases
-    ranker: Ranker
-    vectors: QueryVectors
-    speller: Speller
-    router: LanguageRouter
-    provenance: Provenance
-    skills: SkillTable | None = None
-    atlas: Atlas | None = None
+class Engine(EngineParts):
+    """A catalogue, its facets and its index, to be asked."""
 
     @classmethod
     def open(
-        cls, folder: str | Path | None = None, *, encoder: Encoder | None = None, model: str | None = None
+        cls,
+        folder: str | Path | None = None,
+        *,
+        encoder: Encoder | None = None,
+        model: str | None = None,
+        warm: bool = False,
     ) -> Engine:
         """Open the index bundle in a folder.
 
@@ -71,45 +57,14 @@ class Engine:
             folder: the index folder; by default the one of the settings.
             encoder: the encoder for queries; by default the one in the bundle.
             model: refuse unless the index was built with this model.
+            warm: load the encoder in the background meanwhile, for a query that comes at once.
 
         Raises:
             BundleError: if there is no index or it is damaged.
             BundleMismatchError: if it was built with another model, layout or format.
         """
         where = Path(folder) if folder is not None else Settings.from_environment().index
-        paths, manifest = open_generation(where)
-        space = VectorSpace.open(paths, manifest["spaces"][0])
-        if encoder is not None:
-            require_same(encoder.identity, space.identity)
-        if model is not None:
-            require_model(model, space.identity)
-        origin = manifest["catalogue"]
-        try:
-            cards = tuple(read_cards(paths.cards))
-        except CardError as fault:
-            raise BundleError(f"{where}: {fault}") from None
-        catalogue = Catalogue(
-            cards=cards,
-            origin=Origin(origin["name"], origin["revision"], origin["demo"]),
-            fingerprint=origin["fingerprint"],
-        )
-        related = paths.root / RELATED
-        matrix = mapped(related) if related.is_file() else None
-        skills = SkillTable.open(paths.root, cards, space)
-        words = LexicalIndex.open(paths.lexical)
-        many = open_multilingual(paths, manifest)
-        background = Background.from_json(manifest["spaces"][0]["background"])
-        engine = cls.of(
-            catalogue,
-            space,
-            words,
-            related=matrix,
-            skills=skills,
-            encoder=encoder,
-            multilingual=many,
-            background=background,
-        )
-        return replace(engine, atlas=Atlas.open(paths.root))
+        return cls._of_parts(open_parts(where, encoder=encoder, model=model, warm=warm))
 
     @classmethod
     def of(
@@ -125,24 +80,22 @@ class Engine:
         background: Background = UNKNOWN_BACKGROUND,
     ) -> Engine:
         """Make an engine of parts in memory."""
-        provenance = Provenance(
-            catalogue=catalogue.origin.name,
-            fingerprint=catalogue.fingerprint,
-            cards=len(catalogue),
-            model=space.identity.name,
-            model_revision=space.identity.revision,
-            layout=LAYOUT_VERSION,
-            version=__version__,
-            demo=catalogue.origin.demo,
+        return cls._of_parts(
+            parts_of(
+                catalogue,
+                space,
+                lexical,
+                related=related,
+                skills=skills,
+                encoder=encoder,
+                multilingual=multilingual,
+                background=background,
+            )
         )
-        ranker = Ranker.of(space, lexical, related, skills, background)
-        table = FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None)
-        names = TaskNames.of(catalogue.cards)
-        software = SoftwarePhrases.of(catalogue.cards)
-        vectors = QueryVectors(space, encoder)
-        speller = Speller(lexical, vectors)
-        router = LanguageRouter.of(ranker, catalogue.cards, multilingual)
-        return cls(catalogue, table, names, software, ranker, vectors, speller, router, provenance, skills)
+
+    @classmethod
+    def _of_parts(cls, parts: EngineParts) -> Engine:
+        return cls(*(getattr(parts, part.name) for part in fields(parts)))
 
     def search(
         self,
@@ -191,7 +144,7 @@ class Engine:
         question = self._in_its_language(question, text)
         question, ranking = self._ranked(question, reading)
         if rerank is not None:
-            passages = self._best_passages(ranking)
+            passages = self._best_passages(ranking, question.mask)
             ranking = reranked(rerank, reading.text, ranking, question.mask, self.catalogue.cards, passages)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
@@ -237,30 +190,34 @@ class Engine:
         question = self._question(label, where, k, offset, Mode.DENSE, min_band, facets)
         if text:
             question = self._in_its_language(question, text)
-        pasted = self._rank(text, Mode.HYBRID, question.language) if text else None
-        ranking = self.ranker.rank_similar(near, far, pasted)
         question = question.without(near + far)
-        if variant is not None:
-            question, ranking = self._varied(question, ranking, near, choice(Variant, variant, "variant"))
+        wanted = choice(Variant, variant, "variant") if variant is not None else None
+        if wanted is not None:
+            question = self._varied(question, near, wanted)
+        scope = self._scope(question)
+        pasted = None
+        if text:
+            scope = replace(scope, also=self.ranker.neighbours(near, scope))
+            pasted = self._rank(text, Mode.HYBRID, question.language, scope)
+        ranking = self.ranker.rank_similar(near, far, pasted, scope)
+        if wanted is Variant.OTHER_DOMAIN and self.skills is not None:
+            ranking = by_skills(ranking, near, self.skills)
         return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
 
-    def _varied(
-        self, question: Question, ranking: Ranking, near: Sequence[int], variant: Variant
-    ) -> tuple[Question, Ranking]:
+    def _varied(self, question: Question, near: Sequence[int], variant: Variant) -> Question:
         """Keep the cards that differ from the given ones in the wanted way."""
         if not near:
             raise QueryError(f"variant {variant} needs a task to differ from")
         unwanted = np.flatnonzero(~variant_mask(self.catalogue.cards, near, variant))
-        if variant is Variant.OTHER_DOMAIN and self.skills is not None:
-            ranking = by_skills(ranking, near, self.skills)
-        return question.without([*question.left_out, *unwanted.tolist()]), ranking
+        return question.without([*question.left_out, *unwanted.tolist()])
 
-    def _best_passages(self, ranking: Ranking) -> list[str]:
-        """Return the text of each card's best passage, blank where there is none."""
+    def _best_passages(self, ranking: Ranking, mask: Mask) -> list[str]:
+        """Return the text of the best passage of each card that may be read again, blank for others or none."""
         rows, space = ranking.best_passage, ranking.space or self.ranker.space
-        if rows is None:
-            return [""] * len(self.catalogue)
-        return [space.passages.passage(int(row), self.catalogue.cards).text for row in rows]
+        texts = [""] * len(self.catalogue)
+        for card in descending(ranking.fused, mask)[:DEPTH] if rows is not None else ():
+            texts[card] = space.passages.passage(int(rows[card]), self.catalogue.cards).text
+        return texts
 
     def facets(self, *, where: Where = None) -> tuple[Facet, ...]:
         """Count every facet's values, each under the other facets' selections.
@@ -276,19 +233,35 @@ class Engine:
             step = self._step(question, reading.relation)
             if step is not None:
                 return step
-        return question, self._rank(reading.text, question.mode, question.language)
+        scope = self._scope(question)
+        return question, self._rank(reading.text, question.mode, question.language, scope)
+
+    def _scope(self, question: Question) -> Scope:
+        """Return which cards must be scored to answer a question."""
+        every = question.min_band is not None
+        # Facets of the matching tasks also count those that a facet's own selection leaves out.
+        mask = None if every and question.count_facets else question.mask
+        if mask is not None and mask.all():
+            mask = None
+        wanted = max(question.offset + question.k, DEPTH)
+        return Scope(mask, wanted, tuple(self.names.named(question.query)), every)
 
     def _step(self, question: Question, relation: Relation) -> tuple[Question, Ranking] | None:
         """Rank as a step from the named task; None if no task clearly answers to the name."""
         mode, language = question.mode, question.language
-        named = self._rank(relation.target, mode, language, skills=False)
+        scope = self._scope(question)
+        named = self._rank(relation.target, mode, language, scope, skills=False)
         exact = self.names.named(relation.target)
         row = min(exact) if exact else int(np.argmax(named.own))
         scale = scales()[named.scale]
         if not exact and scale.band(float(scale.scores(named.fused, named.evidence)[row])) is Band.NONE:
             return None
-        whole = f"{relation.rest} {relation.target}"
-        wish = self._rank(whole, mode, language, skills=False) if relation.rest else named
+        whole = f"{relation.rest} {relation.target}" if relation.rest else relation.target
+        also = self.ranker.neighbours([row], scope)
+        if relation.rest or also:
+            wish = self._rank(whole, mode, language, replace(scope, also=(row, *also)), skills=False)
+        else:
+            wish = named
         preference = tier_preference(self.catalogue.cards, row, relation.direction)
         chip = Recognised(
             RELATION, relation.target, f"{relation.direction} than {self.catalogue.cards[row].title}", "", True
@@ -301,13 +274,18 @@ class Engine:
         language = detect_language(text, self.speller.knows)
         return replace(question, language=language, notices=self.router.notices(language))
 
-    def _rank(self, query: str, mode: Mode, language: str = ENGLISH, *, skills: bool = True) -> Ranking:
-        return self.router.rank(query, mode, language, partial(self._rank_english, skills=skills))
+    def _rank(
+        self, query: str, mode: Mode, language: str = ENGLISH, scope: Scope = EVERY_CARD, *, skills: bool = True
+    ) -> Ranking:
+        return self.router.rank(query, mode, language, partial(self._rank_english, scope=scope, skills=skills))
 
-    def _rank_english(self, query: str, mode: Mode, *, skills: bool = True) -> Ranking:
+    def _rank_english(
+        self, query: str, mode: Mode, *, also: Sequence[int] = (), scope: Scope = EVERY_CARD, skills: bool = True
+    ) -> Ranking:
+        scope = replace(scope, also=(*scope.also, *also))
         corrected = self.speller.correct(query)
         vector = None if mode is Mode.LEXICAL else self.vectors.of([corrected.text])[0]
-        return self.ranker.rank(corrected.terms, vector, mode, unknown=corrected.unknown, skills=skills)
+        return self.ranker.rank(corrected.terms, vector, mode, unknown=corrected.unknown, skills=skills, scope=scope)
 
     def _question(
         self,

@@ -13,9 +13,10 @@ from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Scores, best_per_card
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
-from ale_semantic.types import Field, TaskCard
+from ale_semantic.types import Field
 
 _RARE_SHARE, _RARE_CARDS = 0.05, 2  # a term in at most this share of the cards, or in so many, is rare
+_TOGETHER = 32  # of them at once: each brings a cosine with every passage
 _BACKGROUND_QUERIES = 256  # titles asked against all other cards: enough for a mean and a deviation
 
 
@@ -57,18 +58,27 @@ def gather_evidence(
     )
 
 
-def measure_background(cards: Sequence[TaskCard], space: VectorSpace, encoder: Encoder) -> Background:
-    """Ask the titles of cards as queries, and return how near the other cards are in the mean."""
-    chosen = np.unique(np.linspace(0, len(cards) - 1, min(len(cards), _BACKGROUND_QUERIES)).astype(int))
-    vectors, tokens = encoder.encode_tokens([cards[row].title for row in chosen], TextKind.QUERY)
+def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encoder) -> Background:
+    """Ask the titles of cards as queries, and return how near the other cards are in the mean.
+
+    Args:
+        titles: the title of each card of the space.
+        space: the cards' passages and vectors.
+        encoder: the encoder of the space.
+    """
+    cards = len(titles)
+    chosen = np.unique(np.linspace(0, cards - 1, min(cards, _BACKGROUND_QUERIES)).astype(int))
+    vectors, tokens = encoder.encode_tokens([titles[row] for row in chosen], TextKind.QUERY)
     rows, owners = overview_rows(space)
     best, late, overview = [], [], []
-    for row, vector, words in zip(chosen, vectors, tokens, strict=True):
-        cosines = space.backend.scores(vector[None, :], None)[0]
-        others = np.arange(len(cards)) != row
-        best.append(best_per_card(cosines, space.starts)[0][others])
-        late.append(space.late.scores(words)[others])
-        overview.append(cosines[rows][owners != row])
+    for start in range(0, len(chosen), _TOGETHER):
+        block = slice(start, start + _TOGETHER)
+        near = space.backend.scores(vectors[block], None)
+        for row, cosines, words in zip(chosen[block], near, tokens[block], strict=True):
+            others = np.arange(cards) != row
+            best.append(best_per_card(cosines, space.starts)[0][others])
+            late.append(space.late.scores(words)[others])
+            overview.append(cosines[rows][owners != row])
     return Background(*(_spread(values) for values in (best, late, overview)))
 
 

@@ -35,9 +35,9 @@ def explain(
         notes: a remark for some rows.
     """
     query_words = {word: stem(word) for word in words(query) if word not in STOP_WORDS}
-    holders = {word: set(ranker.lexical.cards_with(root).tolist()) for word, root in query_words.items()}
-    dense_ranks = ranks(ranking.dense, mask) if ranking.dense is not None else None
-    lexical_ranks = ranks(ranking.lexical, mask & (ranking.lexical > 0)) if ranking.lexical is not None else None
+    holders = {word: _of_page(page, ranker.lexical.cards_with(root)) for word, root in query_words.items()}
+    dense_ranks = ranks(ranking.dense, mask, page) if ranking.dense is not None else None
+    lexical_ranks = ranks(ranking.lexical, mask & (ranking.lexical > 0), page) if ranking.lexical is not None else None
     reasons = []
     for row in page:
         card = cards[row]
@@ -56,6 +56,14 @@ def explain(
     return reasons
 
 
+def _of_page(page: NDArray[np.int64], rows: NDArray[np.int32]) -> set[int]:
+    """Return which of a page's rows are among some rows, given in ascending order."""
+    if not len(rows):
+        return set()
+    places = np.minimum(np.searchsorted(rows, page), len(rows) - 1)
+    return set(page[rows[places] == page].tolist())
+
+
 def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> LegScore | None:
     if scores is None or places is None or places[row] == 0:
         return None
@@ -63,7 +71,7 @@ def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> L
 
 
 def _dense_passage(row: int, cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking) -> PassageMatch | None:
-    if ranking.best_passage is None or ranking.dense is None:
+    if ranking.best_passage is None or ranking.dense is None or ranking.best_passage[row] < 0:
         return None
     passage = (ranking.space or ranker.space).passages.passage(int(ranking.best_passage[row]), cards)
     return PassageMatch(field=passage.field, text=passage.text, cosine=float(ranking.dense[row]))

@@ -1,26 +1,23 @@
-"""One field over all cards: an inverted index from values to cards, and what comparisons with it mean."""
+"""One field over all cards: its values, what comparisons with it mean, and its counts as a facet."""
 
 from __future__ import annotations
 
 import heapq
 import operator
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.errors import FilterError, UnknownNameError
 from ale_semantic.facet_fields import FacetField, FieldKind, number_of, seconds_of
+from ale_semantic.facet_index import FacetIndex, Words
 from ale_semantic.filters import Comparison, Operator
 from ale_semantic.types import Facet, FacetValue
-from ale_semantic.vocabulary import fold, settle_spellings
-
-Mask = NDArray[np.bool_]
+from ale_semantic.vocabulary_rules import fold
 
 _NEAREST = 3  # names in a hint
 _ORDERINGS: dict[Operator, Callable[[Any, Any], Any]] = {
@@ -32,135 +29,176 @@ _ORDERINGS: dict[Operator, Callable[[Any, Any], Any]] = {
 }
 
 
-# No slots: `cached_property` keeps the folded keys, which few fields of a large catalogue ever need.
+# No slots: `cached_property` keeps what few fields of a large catalogue ever need.
 @dataclass(frozen=True)
-class ValueIndex:
-    """Distinct values and the pairs (card, value): `rows[i]` has `values[codes[i]]`, no pair twice."""
+class ValueNames:
+    """The distinct values of a field, numbered from `first`, read from wherever they are when they are needed."""
 
-    values: tuple[str, ...]
-    rows: NDArray[np.intp]
-    codes: NDArray[np.intp]
-    cards: int
+    first: int
+    count: int
+    read: Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]
 
     @classmethod
-    def of(cls, values: tuple[str, ...], code_of: Mapping[str, int], uses: Sequence[Sequence[str]]) -> ValueIndex:
-        """Make an index of what each card uses; `code_of` points each use into `values`."""
-        rows = np.repeat(np.arange(len(uses)), np.fromiter(map(len, uses), dtype=np.intp, count=len(uses)))
-        codes = np.fromiter(map(code_of.__getitem__, chain.from_iterable(uses)), dtype=np.intp, count=len(rows))
-        # One number a pair, so that a card that uses one value twice counts once.
-        pairs = np.unique(rows * len(values) + codes)
-        return cls(values, *np.divmod(pairs, max(1, len(values))), len(uses))
+    def of(cls, first: int, values: Sequence[str]) -> ValueNames:
+        """Number given values."""
+        return cls(first, len(values), lambda: (tuple(values), tuple(map(fold, values))))
 
     @cached_property
+    def _both(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.read()
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Return the values."""
+        return self._both[0]
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """Return the folded values."""
-        return tuple(map(fold, self.values))
+        return self._both[1]
+
+    @property
+    def codes(self) -> range:
+        """Return the codes of the values."""
+        return range(self.first, self.first + self.count)
 
     @cached_property
     def codes_by_key(self) -> dict[str, list[int]]:
         """Return the codes of the values that fold to each key."""
         found: dict[str, list[int]] = {}
-        for code, key in enumerate(self.keys):
+        for code, key in enumerate(self.keys, start=self.first):
             found.setdefault(key, []).append(code)
         return found
 
-    @cached_property
-    def present(self) -> Mask:
-        """Return the cards that have a value, shape (cards,)."""
-        mask = np.zeros(self.cards, dtype=bool)
-        mask[self.rows] = True
-        return mask
 
-    def rows_with(self, chosen: Mask) -> Mask:
-        """Return the cards, shape (cards,), that have any of the chosen values, shape (values,)."""
-        mask = np.zeros(self.cards, dtype=bool)
-        mask[self.rows[chosen[self.codes]]] = True
-        return mask
+class FacetValues(Sequence[FacetValue]):
+    """The values of a facet with their counts, each made when it is looked at. Behaves as a tuple of them does."""
 
-    def counts(self, within: Mask) -> NDArray[np.intp]:
-        """Return how many of the cards within a mask have each value, shape (values,)."""
-        return np.bincount(self.codes[within[self.rows]], minlength=len(self.values))
+    __slots__ = ("_counts", "_names", "_selected")
 
-    def choice(self, codes: Iterable[int]) -> Mask:
-        """Return the codes as a mask over the values."""
-        chosen = np.zeros(len(self.values), dtype=bool)
-        chosen[list(codes)] = True
-        return chosen
+    def __init__(self, names: ValueNames, counts: NDArray[np.int64], selected: frozenset[int]) -> None:
+        """Keep the names, the count of each, and the places of those that a filter selects."""
+        self._names = names
+        self._counts = counts
+        self._selected = selected
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, place: int) -> FacetValue: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[FacetValue, ...]: ...
+    def __getitem__(self, place: int | slice) -> FacetValue | tuple[FacetValue, ...]:
+        """Return a value, or those of a slice."""
+        if isinstance(place, slice):
+            return tuple(self[row] for row in range(*place.indices(len(self))))
+        row = range(len(self))[place]
+        return FacetValue(self._names.values[row], int(self._counts[row]), row in self._selected)
+
+    def __iter__(self) -> Iterator[FacetValue]:
+        """Iterate over the values."""
+        rows = zip(self._names.values, self._counts.tolist(), strict=True)
+        return (FacetValue(value, count, row in self._selected) for row, (value, count) in enumerate(rows))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with another sequence of values."""
+        return tuple(self) == tuple(other) if isinstance(other, tuple | FacetValues) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple that this behaves as."""
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        """Return what the tuple would look like."""
+        return repr(tuple(self))
 
 
 @dataclass(frozen=True)
 class FacetColumn:
-    """One field over all cards; `spellings` index further spellings that find just the cards which use them."""
+    """One field over all cards.
+
+    Attributes:
+        field: the field.
+        names: its values; the code after the last one stands for having none.
+        spellings: further spellings that find just the cards which use them.
+        index: which cards have which value or spelling.
+    """
 
     field: FacetField
-    index: ValueIndex
-    spellings: ValueIndex
+    names: ValueNames
+    spellings: ValueNames
+    index: FacetIndex
 
-    @classmethod
-    def of(
-        cls, field: FacetField, values_of: Sequence[Sequence[str]], spellings_of: Sequence[Sequence[str]] | None = None
-    ) -> FacetColumn:
-        """Index the values and the further spellings of each card."""
-        return cls(field, _index(field, values_of), _spelling_index(spellings_of or [()] * len(values_of)))
+    @property
+    def counted(self) -> range:
+        """Return the codes of the values and, after them, of having none."""
+        return range(self.names.first, self.names.first + self.names.count + 1)
 
-    def mask(self, comparison: Comparison) -> Mask:
-        """Return the cards for which a comparison is true, shape (cards,).
+    def missing(self) -> Words:
+        """Return the cards that have no value, packed."""
+        return self.index.with_any([self.counted[-1]])
+
+    def pairs(self) -> list[tuple[int, str]]:
+        """Return each card's row with each of its values, ordered by card."""
+        rows, codes = self.index.pairs(self.names.codes)
+        values = self.names.values
+        return [(row, values[code - self.names.first]) for row, code in zip(rows.tolist(), codes.tolist(), strict=True)]
+
+    def mask(self, comparison: Comparison) -> Words:
+        """Return the cards for which a comparison is true, packed.
 
         Raises:
             FilterError: if the field can't be compared so, or a number isn't one.
             UnknownNameError: if a value is neither in the catalogue nor in the field's vocabulary.
         """
         if comparison.operator is Operator.CONTAINS:
-            return self._containing(comparison)
+            return self.index.with_any(self._containing(comparison))
         if self.field.kind.is_ordered:
-            return self.index.rows_with(self._in_order(comparison))
+            return self.index.with_any(self._in_order(comparison))
         if comparison.operator is not Operator.EQUAL:
             raise _fault(comparison, f"{self.field.name} is no number: compare it with =, != or in")
         codes, spelled = self._named(comparison)
-        mask = self.index.rows_with(self.index.choice(codes))
-        return mask | self.spellings.rows_with(self.spellings.choice(spelled)) if spelled else mask
+        return self.index.with_any([*codes, *spelled])
 
-    def selected(self, comparison: Comparison) -> Mask:
-        """Return the values, shape (values,), that a comparison chooses by name; a range chooses none."""
+    def selected(self, comparison: Comparison) -> frozenset[int]:
+        """Return the places of the values that a comparison chooses by name; a range chooses none."""
         if comparison.operator is not Operator.EQUAL:
-            return self.index.choice(())
-        if self.field.kind.is_ordered:
-            return self._in_order(comparison)
-        return self.index.choice(self._named(comparison)[0])
+            return frozenset()
+        codes = self._in_order(comparison) if self.field.kind.is_ordered else self._named(comparison)[0]
+        return frozenset(int(code) - self.names.first for code in codes)
 
-    def facet(self, within: Mask, selected: Mask) -> Facet:
-        """Count the values over the cards within a mask; values that none of them has count 0."""
-        counts = self.index.counts(within).tolist()
-        rows = zip(self.index.values, counts, selected.tolist(), strict=True)
-        missing = int(np.count_nonzero(within & ~self.index.present))
-        values = tuple(FacetValue(value, count, chosen) for value, count, chosen in rows)
-        return Facet(self.field.name, values, missing, self.field.kind is FieldKind.MULTI)
+    def facet(self, counts: NDArray[np.int64], selected: frozenset[int]) -> Facet:
+        """Return the facet of counts of the `counted` codes; values that no card has count 0."""
+        values = FacetValues(self.names, counts[:-1], selected)
+        return Facet(self.field.name, values, int(counts[-1]), self.field.kind is FieldKind.MULTI)
 
     @cached_property
     def _numbers(self) -> NDArray[np.float64]:
-        return np.array([float(value) for value in self.index.values], dtype=np.float64)
+        return np.array([float(value) for value in self.names.values], dtype=np.float64)
 
-    def _in_order(self, comparison: Comparison) -> Mask:
+    def _in_order(self, comparison: Comparison) -> NDArray[np.int64]:
+        """Return the codes of the values that compare as asked."""
         read = seconds_of if self.field.kind is FieldKind.DURATION else number_of
         wanted = "seconds or a time such as 90m or 2h" if read is seconds_of else "a number"
-        chosen = self.index.choice(())
+        chosen = np.zeros(self.names.count, dtype=bool)
         for place, value in enumerate(comparison.values):
             number = read(value)
             if number is None:
                 raise _fault(comparison, f"{self.field.name} takes {wanted}, not {value!r}", place)
             chosen |= _ORDERINGS[comparison.operator](self._numbers, number)
-        return chosen
+        return np.flatnonzero(chosen) + self.names.first
 
-    def _containing(self, comparison: Comparison) -> Mask:
+    def _containing(self, comparison: Comparison) -> list[int]:
+        """Return the codes of the values and spellings that hold a text."""
         if not self.field.kind.is_textual:
             raise _fault(comparison, f"{self.field.name} is no text: 'contains' can't be asked of it")
         part = fold(comparison.values[0])
         if not part:
             raise _fault(comparison, f"{comparison.values[0]!r} holds nothing to look for in {self.field.name}", 0)
-        mask = np.zeros(self.index.cards, dtype=bool)
-        for index in (self.index, self.spellings):
-            mask |= index.rows_with(np.array([part in key for key in index.keys], dtype=bool))
-        return mask
+        both = (self.names, self.spellings)
+        return [code for names in both for code, key in enumerate(names.keys, start=names.first) if part in key]
 
     def _named(self, comparison: Comparison) -> tuple[list[int], list[int]]:
         """Return the codes of the values and of the further spellings that a comparison names."""
@@ -170,7 +208,7 @@ class FacetColumn:
             names = list(dict.fromkeys(self.field.canonical(value))) if self.field.canonical else []
             # A spelling of several values stands for none of them alone: it only finds the cards that spell it so.
             keys = [fold(value), *(fold(name) for name in names if len(names) == 1)]
-            found = _first(self.index, keys)
+            found = _first(self.names, keys)
             found_spelled = [] if found else _first(self.spellings, keys)
             if not found and not found_spelled and not set(keys) & set(map(fold, self.field.vocabulary)):
                 raise self._unknown(comparison, place, names)
@@ -180,7 +218,7 @@ class FacetColumn:
 
     def _unknown(self, comparison: Comparison, place: int, names: Sequence[str]) -> UnknownNameError:
         value, written = comparison.values[place], comparison.written
-        valid = dict.fromkeys((*self.field.vocabulary, *self.index.values))
+        valid = dict.fromkeys((*self.field.vocabulary, *self.names.values))
         return UnknownNameError(
             f"{self.field.name} value",
             value,
@@ -211,40 +249,5 @@ def _fault(comparison: Comparison, problem: str, place: int | None = None) -> Fi
     return FilterError(problem, expression=written.expression, position=position)
 
 
-def _first(index: ValueIndex, keys: Sequence[str]) -> list[int]:
-    return next((index.codes_by_key[key] for key in keys if key in index.codes_by_key), [])
-
-
-def _index(field: FacetField, values_of: Sequence[Sequence[str]]) -> ValueIndex:
-    uses = Counter(chain.from_iterable(values_of))
-    shown = {value: value for value in uses} if field.kind is FieldKind.TEXT else _settled(uses)
-    totals: Counter[str] = Counter()
-    for value, count in uses.items():
-        totals[shown[value]] += count
-    values = _ordered(field, totals)
-    place = {value: code for code, value in enumerate(values)}
-    return ValueIndex.of(values, {value: place[shown[value]] for value in uses}, values_of)
-
-
-def _settled(uses: Counter[str]) -> dict[str, str]:
-    """Return the one spelling to show for each value, so that no two values differ by case or hyphens."""
-    groups: dict[str, list[str]] = {}
-    for value in uses:
-        groups.setdefault(fold(value), []).append(value)
-    unsettled = [value for group in groups.values() if len(group) > 1 for value in group]
-    settled = settle_spellings(value for value in unsettled for _ in range(uses[value]))
-    return {value: settled.get(value, value) for value in uses}
-
-
-def _ordered(field: FacetField, totals: Counter[str]) -> tuple[str, ...]:
-    """Order the values: numbers by size, a vocabulary by itself, others by how many cards have them."""
-    if field.kind.is_ordered:
-        return tuple(sorted(totals, key=float))
-    if field.vocabulary:
-        return tuple(value for value in field.vocabulary if value in totals)
-    return tuple(sorted(totals, key=lambda value: (-totals[value], value.casefold(), value)))
-
-
-def _spelling_index(spellings_of: Sequence[Sequence[str]]) -> ValueIndex:
-    code_of = {spelling: code for code, spelling in enumerate(dict.fromkeys(chain.from_iterable(spellings_of)))}
-    return ValueIndex.of(tuple(code_of), code_of, spellings_of)
+def _first(names: ValueNames, keys: Sequence[str]) -> list[int]:
+    return next((names.codes_by_key[key] for key in keys if key in names.codes_by_key), [])

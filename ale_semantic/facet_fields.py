@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ale_semantic.machine import operating_system
 from ale_semantic.types import OperatingSystem, TaskCard, Tier
-from ale_semantic.vocabulary import canonical_formats, canonical_software, fold, operating_system
+from ale_semantic.vocabulary_rules import fold
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])", re.IGNORECASE)
@@ -114,11 +115,21 @@ def _software_spellings(card: TaskCard) -> list[str]:
 
 
 def _canonical_software(text: str) -> list[str]:
+    from ale_semantic.vocabulary_software import canonical_software
+
     return [f"{known.name} {known.version}" if known.version else known.name for known in canonical_software(text)]
 
 
 def _format_families(card: TaskCard) -> list[str]:
+    from ale_semantic.vocabulary_formats import canonical_formats
+
     return [known.family for name in card.input_formats for known in canonical_formats(name)]
+
+
+def _canonical_formats(text: str) -> list[str]:
+    from ale_semantic.vocabulary_formats import canonical_formats
+
+    return [known.name for known in canonical_formats(text)]
 
 
 def _canonical_system(text: str) -> tuple[str, ...]:
@@ -160,7 +171,7 @@ FIELDS: tuple[FacetField, ...] = (
         "The formats of the input files.",
         lambda card: card.input_formats,
         spellings_of=lambda card: (file.raw_format for file in card.inputs),
-        canonical=lambda text: (known.name for known in canonical_formats(text)),
+        canonical=_canonical_formats,
     ),
     FacetField("format_family", FieldKind.MULTI, "The families of the input formats.", _format_families),
     _bool("gpu", "Whether the task needs a GPU.", lambda card: card.gpu),

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ale_semantic.errors import UnknownNameError
-from ale_semantic.facet_columns import FacetColumn, Mask, nearest
-from ale_semantic.facet_fields import FIELDS, FacetField, FieldKind
+from ale_semantic.facet_columns import FacetColumn, nearest
+from ale_semantic.facet_fields import FacetField, FieldKind
+from ale_semantic.facet_index import Mask, Words, all_of, pack, unpack
+from ale_semantic.facet_store import FacetCollector, Values, open_columns, write_columns
 from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, Written, field_name
 from ale_semantic.types import Facet, TaskCard
 
 _EXAMPLES = 5  # values shown of a field
-Values = Sequence[Sequence[str]]  # of one field: those of each card
+_KEPT_BYTES = 16_000_000  # of masks: some hundred at a million cards
+_MOST_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +37,46 @@ class FieldSummary:
     examples: tuple[str, ...]
 
 
+@dataclass(slots=True)
+class _KeptMasks:
+    """The masks of the conditions that were asked last, packed. Safe to share between threads."""
+
+    most: int
+    masks: OrderedDict[Condition, Words] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, condition: Condition) -> Words | None:
+        with self.lock:
+            found = self.masks.get(condition)
+            if found is not None:
+                self.masks.move_to_end(condition)
+            return found
+
+    def keep(self, condition: Condition, mask: Words) -> None:
+        with self.lock:
+            self.masks[condition] = mask
+            while len(self.masks) > self.most:
+                self.masks.popitem(last=False)
+
+
 @dataclass(frozen=True, slots=True)
 class FacetTable:
     """All fields over all cards, in the order of the cards. Safe to share between threads."""
 
     cards: int
     columns: Mapping[str, FacetColumn]
+    _every: Words
+    _kept: _KeptMasks
+
+    @classmethod
+    def of(cls, cards: int, columns: Mapping[str, FacetColumn]) -> FacetTable:
+        """Make a table of columns over so many cards."""
+        every = pack(np.ones(cards, dtype=bool))
+        return cls(cards, columns, every, _KeptMasks(min(_MOST_KEPT, _KEPT_BYTES // max(1, every.nbytes))))
 
     @classmethod
     def from_cards(
-        cls, cards: Sequence[TaskCard], *, extra: Mapping[str, Values] | Mapping[FacetField, Values] | None = None
+        cls, cards: Iterable[TaskCard], *, extra: Mapping[str, Values] | Mapping[FacetField, Values] | None = None
     ) -> FacetTable:
         """Index the fields of the cards.
 
@@ -50,16 +87,32 @@ class FacetTable:
         Raises:
             ValueError: if an extra field has a taken name or not one entry a card.
         """
-        columns = {field.name: _column(field, cards) for field in FIELDS}
-        for given, values_of in (extra or {}).items():
-            field = given if isinstance(given, FacetField) else _extra_field(field_name(given))
-            name = field.name
-            if name in columns:
-                raise ValueError(f"the name {name!r} of an extra field is taken")
-            if len(values_of) != len(cards):
-                raise ValueError(f"the extra field {name!r} has {len(values_of)} entries for {len(cards)} cards")
-            columns[name] = FacetColumn.of(field, values_of)
-        return cls(len(cards), columns)
+        given = {
+            one if isinstance(one, FacetField) else _extra_field(field_name(one)): values
+            for one, values in (extra or {}).items()
+        }
+        collector = FacetCollector()
+        for card in cards:
+            collector.add(card)
+        return cls.of(collector.cards, collector.columns(given))
+
+    @classmethod
+    def open(cls, folder: Path, *, cards: int, extra: Iterable[FacetField] = ()) -> FacetTable:
+        """Read a table that `write` wrote.
+
+        Args:
+            folder: where it is.
+            cards: the number of cards.
+            extra: the fields beside the usual ones.
+
+        Raises:
+            BundleError: if it can't be read.
+        """
+        return cls.of(cards, open_columns(folder, cards=cards, extra=extra))
+
+    def write(self, folder: Path) -> None:
+        """Write the table into a folder."""
+        write_columns(self.columns, folder)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -78,19 +131,34 @@ class FacetTable:
             UnknownNameError: if it names an unknown field or value; the nearest valid ones are named.
             FilterError: if a field can't be compared as it asks.
         """
+        return unpack(self.packed(condition), self.cards)
+
+    def packed(self, condition: Condition | None) -> Words:
+        """Return what `mask` does, packed; not to be written to.
+
+        Raises:
+            UnknownNameError, FilterError: as `mask` does.
+        """
+        if condition is None:
+            return self._every
+        found = self._kept.get(condition)
+        if found is None:
+            found = self._made(condition)
+            self._kept.keep(condition, found)
+        return found
+
+    def _made(self, condition: Condition) -> Words:
         match condition:
-            case None:
-                return np.ones(self.cards, dtype=bool)
             case Comparison():
                 return self._column(condition.field, condition.written).mask(condition)
             case Missing():
-                return ~self._column(condition.field, condition.written).index.present
+                return self._column(condition.field, condition.written).missing()
             case Not(operand):
-                return ~self.mask(operand)
+                return ~self.packed(operand) & self._every
             case And(operands):
-                return reduce(np.logical_and, map(self.mask, operands))
+                return reduce(np.bitwise_and, map(self.packed, operands))
             case Or(operands):
-                return reduce(np.logical_or, map(self.mask, operands))
+                return reduce(np.bitwise_or, map(self.packed, operands))
 
     def counts(
         self,
@@ -115,24 +183,38 @@ class FacetTable:
             UnknownNameError: if a field or value is unknown.
             FilterError: if a field can't be compared as the condition asks.
         """
-        everywhere = np.ones(self.cards, dtype=bool) if matching is None else matching
+        everywhere = self._every if matching is None else pack(matching)
         own: dict[str, list[Condition]] = {}
         for part in _parts(condition):
             name = selection_field(part)
             if name is None:
-                everywhere = everywhere & self.mask(part)
+                everywhere = everywhere & self.packed(part)
             else:
                 own.setdefault(name, []).append(part)
-        masks = {name: reduce(np.logical_and, map(self.mask, parts)) for name, parts in own.items()}
+        masks = {name: all_of(map(self.packed, parts), self._every) for name, parts in own.items()}
+        chosen = [self._column(name) for name in (self.countable_fields if fields is None else fields)]
+        counts = self._counts_within(all_of(masks.values(), everywhere), chosen)
         facets = []
-        for name in self.countable_fields if fields is None else fields:
-            column = self._column(name)
-            others = (mask for other, mask in masks.items() if other != column.field.name)
-            selected = column.index.choice(())
-            for comparison in _comparisons(own.get(column.field.name, ())):
-                selected |= column.selected(comparison)
-            facets.append(column.facet(reduce(np.logical_and, others, everywhere), selected))
+        for column in chosen:
+            name = column.field.name
+            if name in own:
+                others = (mask for other, mask in masks.items() if other != name)
+                found = column.index.counts(all_of(others, everywhere), column.counted)
+            else:
+                found = counts[name]
+            selected = frozenset[int]().union(*map(column.selected, _comparisons(own.get(name, ()))))
+            facets.append(column.facet(found, selected))
         return tuple(facets)
+
+    def _counts_within(self, mask: Words, columns: Sequence[FacetColumn]) -> dict[str, NDArray[np.int64]]:
+        """Return the counts of each column under one mask, all their codes counted at once."""
+        if not columns:
+            return {}
+        first = min(column.counted.start for column in columns)
+        counts = columns[0].index.counts(mask, range(first, max(column.counted.stop for column in columns)))
+        return {
+            column.field.name: counts[column.counted.start - first : column.counted.stop - first] for column in columns
+        }
 
     def values(self, field: str) -> tuple[str, ...]:
         """Return the values of a field that the catalogue has, in the order of the facet.
@@ -140,7 +222,7 @@ class FacetTable:
         Raises:
             UnknownNameError: if there is no such field.
         """
-        return self._column(field).index.values
+        return self._column(field).names.values
 
     def describe(self) -> tuple[FieldSummary, ...]:
         """Return what each field means and holds."""
@@ -149,9 +231,9 @@ class FacetTable:
                 name=name,
                 kind=column.field.kind,
                 description=column.field.description,
-                distinct=len(column.index.values),
-                missing=int(np.count_nonzero(~column.index.present)),
-                examples=column.index.values[:_EXAMPLES],
+                distinct=column.names.count,
+                missing=int(np.bitwise_count(column.missing()).sum()),
+                examples=column.names.values[:_EXAMPLES],
             )
             for name, column in self.columns.items()
         )
@@ -192,12 +274,6 @@ def _comparisons(parts: Iterable[Condition]) -> list[Comparison]:
         elif isinstance(part, Or):
             found += _comparisons(part.operands)
     return found
-
-
-def _column(field: FacetField, cards: Sequence[TaskCard]) -> FacetColumn:
-    values_of = [tuple(field.values_of(card)) for card in cards]
-    spellings_of = [tuple(field.spellings_of(card)) for card in cards] if field.spellings_of else None
-    return FacetColumn.of(field, values_of, spellings_of)
 
 
 def _extra_field(name: str) -> FacetField:

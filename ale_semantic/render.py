@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ale_semantic.types import Band, Facet, Hit, SearchResult, TaskCard, Verdict
+from ale_semantic.types import Band, Facet, Hit, PlanKind, SearchPlan, SearchResult, TaskCard, Verdict
 
 if TYPE_CHECKING:
     from ale_semantic.embeddings.build import BuildReport
@@ -28,6 +28,15 @@ _VERDICTS = {
 }
 
 
+_PLANS = {
+    PlanKind.EXACT: "exact; every passage of every ranked task was scored.",
+    PlanKind.GATHER: "gather; few passages pass, their vectors were gathered and scored.",
+    PlanKind.FLAT: "flat; a scan of the vectors under the filter.",
+    PlanKind.CODES: "8-bit; a scan of 8-bit codes under the filter.",
+    PlanKind.LISTS: "ivf; a scan of 8-bit codes in the inverted lists nearest to the query, under the filter.",
+}
+
+
 def result_view(result: SearchResult) -> RenderableType:
     """Return an answer: verdict, hits, notices."""
     style, sentence = _VERDICTS[result.verdict]
@@ -37,6 +46,21 @@ def result_view(result: SearchResult) -> RenderableType:
     parts += [Text(notice, style="yellow") for notice in result.notices]
     parts += [hit_view(hit, browse=result.verdict is Verdict.BROWSE) for hit in result.hits]
     return Group(*parts)
+
+
+def plan_view(plan: SearchPlan | None) -> RenderableType:
+    """Return how the vectors were searched, on a few lines."""
+    if plan is None:
+        return Text("\nPlan: no vectors were searched.", style="dim")
+    lines = [
+        f"Plan: {_PLANS[plan.kind]}",
+        f"  {plan.passing:,} of {plan.passages:,} passages pass the filter; {plan.candidates:,} tasks were ranked.",
+    ]
+    if plan.rescored:
+        lines.append(f"  {plan.rescored:,} passages were scored in full precision.")
+    if plan.lists:
+        lines.append(f"  {plan.probed:,} of {plan.lists:,} inverted lists were probed; {plan.retries} retries.")
+    return Text("\n" + "\n".join(lines), style="dim")
 
 
 def demo_banner() -> Text:

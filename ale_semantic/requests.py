@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import TypeVar
 
 from ale_semantic.embeddings.encoder import EncoderIdentity
-from ale_semantic.embeddings.registry import find_model
 from ale_semantic.embeddings.space import describe
 from ale_semantic.errors import BundleMismatchError, QueryError
 from ale_semantic.filters import Condition, parse
@@ -56,6 +55,8 @@ def require_model(model: str, identity: EncoderIdentity) -> None:
         BundleMismatchError: naming both.
         EncoderError: if there is no such model.
     """
+    from ale_semantic.embeddings.registry import find_model
+
     spec = find_model(model)
     if spec.name != identity.name:
         raise BundleMismatchError(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ale_semantic.cards import card_to_row
-from ale_semantic.types import Facet, Hit, SearchResult, TaskCard, Why
+from ale_semantic.types import Facet, Hit, SearchPlan, SearchResult, TaskCard, Why
 
 SCHEMA_VERSION = 1  # raised when a key changes its meaning or goes away; new keys may come
 
@@ -27,7 +27,13 @@ def result_to_dict(result: SearchResult) -> dict[str, Any]:
         "notices": list(result.notices),
         "recognised": [asdict(part) for part in result.recognised],
         "provenance": asdict(result.provenance),
+        "plan": plan_to_dict(result.plan),
     }
+
+
+def plan_to_dict(plan: SearchPlan | None) -> dict[str, Any] | None:
+    """Return how the vectors were searched as JSON values; null where none were."""
+    return {**asdict(plan), "kind": str(plan.kind)} if plan is not None else None
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:

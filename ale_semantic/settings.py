@@ -6,6 +6,8 @@
 | ALE_INDEX       | the folder of the index bundle                      | `index` in the user's cache      |
 | ALE_MODEL       | the encoder: a registry name or a local folder      | `minilm`                         |
 | ALE_HUB_TIMEOUT | seconds to wait for the Hub when `auto` asks it     | `3`                              |
+| ALE_CACHE       | the folder of the embedding cache                   | the user's cache                 |
+| ALE_CACHE_MB    | megabytes that a build leaves in the embedding cache | `4096`                          |
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ CARDS_VARIABLE = "ALE_CARDS"
 INDEX_VARIABLE = "ALE_INDEX"
 MODEL_VARIABLE = "ALE_MODEL"
 HUB_TIMEOUT_VARIABLE = "ALE_HUB_TIMEOUT"
+CACHE_VARIABLE = "ALE_CACHE"
+CACHE_SIZE_VARIABLE = "ALE_CACHE_MB"
+DEFAULT_CACHE_MB = 4096  # some 16,000 long cards or 150,000 short ones
 DEFAULT_CARDS = "auto"
 DEFAULT_MODEL = "minilm"
 _LONGEST_HUB_TIMEOUT = 3600.0
@@ -57,6 +62,27 @@ class Settings:
             model=os.environ.get(MODEL_VARIABLE, "") or DEFAULT_MODEL,
             hub_timeout=seconds,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Where the embedding cache is, and how many bytes of contents a build leaves in it."""
+
+    folder: Path
+    limit: int
+
+    @classmethod
+    def from_environment(cls) -> CacheSettings:
+        """Read the settings from the environment.
+
+        Raises:
+            AleSemanticError: if the size is no number of megabytes.
+        """
+        given = os.environ.get(CACHE_SIZE_VARIABLE, "") or str(DEFAULT_CACHE_MB)
+        if not given.isascii() or not given.isdigit():
+            raise AleSemanticError(f"{CACHE_SIZE_VARIABLE}={given!r} is not a whole number of megabytes")
+        folder = os.environ.get(CACHE_VARIABLE, "")
+        return cls(Path(folder) if folder else cache_folder(), int(given) * 1_000_000)
 
 
 def cache_folder() -> Path:

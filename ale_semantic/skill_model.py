@@ -126,11 +126,12 @@ def skill_cosines(space: VectorSpace, vectors: Vectors, cards: int) -> Scores:
 def cue_scores(cards: Sequence[TaskCard], skills: Sequence[Skill]) -> Scores:
     """Return the number of each skill's cues that each card holds, weighted by field, shape (cards, skills)."""
     found = np.zeros((len(cards), len(skills)), dtype=np.float32)
+    weights = np.array(list(CUE_WEIGHTS.values()), dtype=np.float32)
     for row, card in enumerate(cards):
-        for field, weight in CUE_WEIGHTS.items():
-            text = field_text(card, field).lower()
-            if text:
-                found[row] += [weight * len(skill.cues_in(text)) for skill in skills]
+        texts = [field_text(card, field).lower() for field in CUE_WEIGHTS]
+        together = "\n".join(texts)
+        counts = np.array([skill.cue_counts(texts, together) for skill in skills], dtype=np.float32)
+        found[row] = counts.reshape(len(skills), len(texts)) @ weights
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.arrays import archive
+from ale_semantic.arrays import mapped
 from ale_semantic.embeddings.encoder import Encoder, Vectors
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import AleSemanticError, BundleError
@@ -40,7 +40,8 @@ from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 FIELD = "skill"
-_ARRAYS = "skills.npz"
+_ARRAYS = ("scores", "vectors", "phrasings", "affinity")
+_ARRAY = "skill_{}.npy"
 _DEFINITIONS = "skills.json"
 _CUE_WORTH = 0.1  # cosine that a cue in a passage is worth when the passage to show is chosen
 # A query asks for the nearest skill, if that is near enough, and for those that are nearly as near.
@@ -91,7 +92,7 @@ class SkillTable:
     vectors: Vectors
     phrasings: Vectors
     affinity: Scores
-    cards: tuple[TaskCard, ...]
+    cards: Sequence[TaskCard]
     space: VectorSpace
 
     @classmethod
@@ -105,27 +106,22 @@ class SkillTable:
             return None
         try:
             stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
-            skills = skills_from(stored["skills"], str(folder / _DEFINITIONS))
-            arrays = archive(folder / _ARRAYS)
-            scores, vectors = arrays["scores"], arrays["vectors"]
-            phrasings, affinity = arrays["phrasings"], arrays["affinity"]
+            skills = skills_from(stored["skills"], str(folder / _DEFINITIONS), cues_checked=True)
+            scores, vectors, phrasings, affinity = (mapped(folder / _ARRAY.format(name)) for name in _ARRAYS)
             threshold, gate = float(stored["threshold"]), stored["gate"]
         except (OSError, ValueError, KeyError, TypeError, AleSemanticError) as fault:
             raise BundleError(f"{folder / _DEFINITIONS}: the skills can't be read: {fault}") from None
         expected = (len(cards), len(skills)), (len(skills), space.identity.dimension), (len(skills), len(cards))
         if (scores.shape, vectors.shape, affinity.shape) != expected:
-            raise BundleError(f"{folder / _ARRAYS}: the skills don't fit the {len(cards)} cards: build the index anew")
-        return cls(skills, scores, threshold, gate, vectors, phrasings, affinity, tuple(cards), space)
+            raise BundleError(
+                f"{folder / _DEFINITIONS}: these skills don't fit {len(cards)} cards: build the index anew"
+            )
+        return cls(skills, scores, threshold, gate, vectors, phrasings, affinity, cards, space)
 
     def write(self, folder: Path) -> None:
         """Write the table into a folder: scores and vectors as arrays, definitions as JSON."""
-        np.savez(
-            folder / _ARRAYS,
-            scores=self.scores,
-            vectors=self.vectors,
-            phrasings=self.phrasings,
-            affinity=self.affinity,
-        )
+        for name in _ARRAYS:
+            np.save(folder / _ARRAY.format(name), getattr(self, name), allow_pickle=False)
         stored = {
             "threshold": self.threshold,
             "gate": self.gate,
@@ -227,14 +223,18 @@ class SkillTable:
         return np.asarray(share / share.sum() @ self.affinity, dtype=np.float32), float(near.max())
 
     def facet(self) -> dict[FacetField, list[tuple[str, ...]]]:
-        """Return the facet of the skills with each card's values; a filter may name a skill by its name or its id."""
+        """Return the facet of the skills with each card's values."""
+        return {self.field(): [tuple(map(self.name, self.skills_of(row))) for row in range(len(self.scores))]}
+
+    def field(self) -> FacetField:
+        """Return the facet's field; a filter may name a skill by its name or its id."""
         names = {skill_key(key): skill.name for skill in self.skills for key in (skill.id, skill.name)}
 
         def canonical(text: str) -> tuple[str, ...]:
             name = names.get(skill_key(text))
             return (name,) if name else ()
 
-        field = FacetField(
+        return FacetField(
             FIELD,
             FieldKind.MULTI,
             "What the agent must be able to do; assigned from the card's text.",
@@ -242,7 +242,6 @@ class SkillTable:
             vocabulary=tuple(skill.name for skill in self.skills),
             canonical=canonical,
         )
-        return {field: [tuple(map(self.name, self.skills_of(row))) for row in range(len(self.scores))]}
 
     def _column(self, skill_id: str) -> int:
         for column, skill in enumerate(self.skills):
@@ -258,41 +257,29 @@ def assign_skills(
     *,
     skills: Sequence[Skill] | None = None,
     model: SkillModel | None = None,
-    earlier: Path | None = None,
+    cues: Scores | None = None,
 ) -> SkillTable:
     """Assign skills to the cards of an index.
 
     Args:
-        cards: the cards.
+        cards: the cards; looked at for cues, unless those are given, and for the evidence that the table shows.
         space: their passages and vectors.
         encoder: the encoder of the space.
         skills: the definitions; by default the project's.
         model: the weights; by default the fitted ones.
-        earlier: folder of an earlier table, whose vectors of the same definitions are used again.
+        cues: `cue_scores` of the cards.
     """
     chosen = tuple(skills) if skills is not None else load_skills()
     weights = model or load_model()
     digest = space.identity.digest
-    known = _known_phrasings(earlier, chosen, space) if earlier is not None else None
-    phrasings = known if known is not None else phrasing_vectors(chosen, encoder)
+    phrasings = phrasing_vectors(chosen, encoder)
     vectors = skill_vectors(chosen, phrasings)
-    cosines, cues = skill_cosines(space, vectors, len(cards)), cue_scores(cards, chosen)
-    scores = weights.probabilities(chosen, cosines, cues, digest)
+    found = cues if cues is not None else cue_scores(cards, chosen)
+    cosines = skill_cosines(space, vectors, len(found))
+    scores = weights.probabilities(chosen, cosines, found, digest)
     gate = weights.gate if digest == weights.encoder else None
-    affinity = affinities(cosines, cues)
-    return SkillTable(chosen, scores, weights.threshold, gate, vectors, phrasings, affinity, tuple(cards), space)
-
-
-def _known_phrasings(folder: Path, skills: Sequence[Skill], space: VectorSpace) -> Vectors | None:
-    try:
-        stored = json.loads((folder / _DEFINITIONS).read_text(encoding="utf-8"))
-        if (stored["digest"], stored["encoder"]) != (definitions_digest(skills), space.identity.digest):
-            return None
-        phrasings: Vectors = archive(folder / _ARRAYS)["phrasings"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    expected = (sum(len(skill.texts) for skill in skills), space.identity.dimension)
-    return phrasings if phrasings.shape == expected else None
+    affinity = affinities(cosines, found)
+    return SkillTable(chosen, scores, weights.threshold, gate, vectors, phrasings, affinity, cards, space)
 
 
 def _cues_in(skill: Skill, text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -55,6 +56,16 @@ class Verdict(StrEnum):
     NONE = "none"  # tasks pass the filter, but none is near the query
     FILTERED_OUT = "filtered-out"  # the filter itself left no task
     BROWSE = "browse"  # no query: all that pass the filter, in the order of their ids
+
+
+class PlanKind(StrEnum):
+    """How the passage vectors were searched; the planner chooses by their number and how many pass the filter."""
+
+    EXACT = "exact"  # each passage of each card scored in full precision
+    GATHER = "gather"  # few pass the filter: their vectors gathered and scored
+    FLAT = "flat"  # a scan of the vectors under the filter
+    CODES = "8-bit"  # a scan of 8-bit codes under the filter, the best scored again in full precision
+    LISTS = "ivf"  # the same in the inverted lists nearest to the query
 
 
 class Field(StrEnum):
@@ -195,7 +206,7 @@ class Facet:
     """All values of one facet; `missing` counts the tasks that have none."""
 
     field: str
-    values: tuple[FacetValue, ...]
+    values: Sequence[FacetValue]
     missing: int
     multivalued: bool
 
@@ -228,6 +239,24 @@ class FailedLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """How one query was answered: `passages` are all, `passing` those of tasks that pass the filter.
+
+    `candidates` is the number of tasks that were ranked, `rescored` that of the passages scored again in full
+    precision. Of `lists` inverted lists `probed` were looked into, after `retries` that found too little.
+    """
+
+    kind: PlanKind
+    passages: int
+    passing: int
+    candidates: int = 0
+    rescored: int = 0
+    lists: int = 0
+    probed: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Recognised:
     """A part of the query that was taken for more than words, shown as a chip that can be switched off.
 
@@ -257,6 +286,7 @@ class SearchResult:
     provenance: Provenance
     notices: tuple[str, ...] = field(default=())
     recognised: tuple[Recognised, ...] = field(default=())
+    plan: SearchPlan | None = None  # None where no vectors were searched
 
     def rows(self) -> list[dict[str, str | int | float | None]]:
         """Return one flat row a hit: rank, task_id, title, score, band, domain, tiers, os, software, passage."""

@@ -163,7 +163,6 @@ def _value(site: Site, card: TaskCard, field: str) -> str:
 @lru_cache(maxsize=8)
 def _first_values(site: Site, field: str) -> dict[str, str]:
     """Return the first value of a field by task."""
-    index = site.engine.facet_table.columns[field].index
     cards = site.engine.catalogue.cards
-    pairs = zip(index.rows[::-1], index.codes[::-1], strict=True)
-    return {cards[row].task_id: index.values[code] for row, code in pairs}
+    pairs = site.engine.facet_table.columns[field].pairs()
+    return {cards[row].task_id: value for row, value in reversed(pairs)}

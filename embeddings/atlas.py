@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,8 @@ _PERPLEXITY = 30.0  # t-SNE's usual one, less for few cards
 _CLUSTERS = (2, 16)
 _NAME_WORDS = 3
 _SEED = 0
+_REDRAWN = 0.1  # share of the cards beyond which a change redraws the map
+_NEIGHBOURS = 5  # among which a new card is put
 _PLACES, _NAMES = "atlas.npz", "atlas.json"
 
 
@@ -31,11 +35,13 @@ class Atlas:
         points: float32 of shape (cards, 2), each axis from 0 to 1.
         clusters: the cluster of each card, int32 of shape (cards,).
         names: one name a cluster, of the words that tell it from the others.
+        keys: a digest of what each card was placed by, uint64 of shape (cards,).
     """
 
     points: NDArray[np.float32]
     clusters: NDArray[np.int32]
     names: tuple[str, ...]
+    keys: NDArray[np.uint64]
 
     @classmethod
     def open(cls, folder: Path) -> Atlas | None:
@@ -49,36 +55,74 @@ class Atlas:
         try:
             names = tuple(json.loads((folder / _NAMES).read_text(encoding="utf-8")))
             arrays = archive(folder / _PLACES)
-            return cls(arrays["points"], arrays["clusters"], names)
+            return cls(arrays["points"], arrays["clusters"], names, arrays["keys"])
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise BundleError(f"{folder / _PLACES}: the map can't be read: {fault}") from None
 
     def write(self, folder: Path) -> None:
         """Write the atlas into a folder."""
-        np.savez(folder / _PLACES, points=self.points, clusters=self.clusters)
+        np.savez(folder / _PLACES, points=self.points, clusters=self.clusters, keys=self.keys)
         (folder / _NAMES).write_text(json.dumps(self.names, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str]) -> Atlas:
+def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str], *, earlier: Atlas | None = None) -> Atlas:
     """Lay cards out in the plane and cluster them.
 
     Args:
         vectors: one unit row a card, shape (cards, dimension).
         texts: what each card is about, in a few sentences; the clusters' names come from them.
+        earlier: a map of mostly the same cards: they keep their places, and others get one among their nearest.
+            If more than a tenth of the cards is new, or as many are gone, the map is drawn anew.
 
     Raises:
         ValueError: if there isn't one text a vector.
     """
     if len(vectors) != len(texts):
         raise ValueError(f"{len(vectors)} vectors, but {len(texts)} texts")
+    keys = _keys(vectors, texts)
     if len(vectors) < _SMALLEST or not np.ptp(vectors, axis=0).any():
-        return Atlas(_circle(len(vectors)), np.zeros(len(vectors), dtype=np.int32), ("all",) if texts else ())
+        names = ("all",) if texts else ()
+        return Atlas(_circle(len(vectors)), np.zeros(len(vectors), dtype=np.int32), names, keys)
+    if earlier is not None and _changed(earlier.keys, keys) <= _REDRAWN:
+        points, clusters = _placed(earlier, vectors, keys)
+        return Atlas(points, clusters, _names(clusters, texts, len(earlier.names)), keys)
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # threads that wait for each other take far longer than the work, on a busy machine
         points = _spread(_plane(vectors))
         clusters = _clustered(points)
-    return Atlas(points, clusters, _names(clusters, texts))
+    return Atlas(points, clusters, _names(clusters, texts, int(clusters.max()) + 1), keys)
+
+
+def _keys(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a digest of each card's vector and text."""
+    digests = (blake2b(row.tobytes() + text.encode(), digest_size=8) for row, text in zip(vectors, texts, strict=True))
+    return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], dtype=np.uint64)
+
+
+def _changed(earlier: NDArray[np.uint64], now: NDArray[np.uint64]) -> float:
+    """Return the share of cards that are new or gone, whichever are more."""
+    new, gone = np.isin(now, earlier, invert=True).sum(), np.isin(earlier, now, invert=True).sum()
+    return float(max(new, gone)) / max(1, len(now))
+
+
+def _placed(
+    earlier: Atlas, vectors: NDArray[np.float32], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Return the places and clusters of cards most of which an earlier map holds."""
+    order = np.argsort(earlier.keys, kind="stable")
+    at = order[np.minimum(np.searchsorted(earlier.keys, keys, sorter=order), len(order) - 1)]
+    known = earlier.keys[at] == keys
+    points = np.where(known[:, None], earlier.points[at], 0.5).astype(np.float32)
+    clusters = np.where(known, earlier.clusters[at], 0).astype(np.int32)
+    old = np.flatnonzero(known)
+    for row in np.flatnonzero(~known):
+        cosines = vectors[old] @ vectors[row]
+        best = np.argsort(-cosines, kind="stable")[:_NEIGHBOURS]
+        weights = np.maximum(cosines[best], 1e-3)
+        points[row] = weights @ earlier.points[at[old[best]]] / weights.sum()
+        clusters[row] = earlier.clusters[at[old[best[0]]]]
+    return points, clusters
 
 
 def mean_vectors(vectors: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -119,28 +163,21 @@ def _clustered(points: NDArray[np.float32]) -> NDArray[np.int32]:
     return np.asarray(KMeans(wanted, n_init=10, random_state=_SEED).fit_predict(points), dtype=np.int32)
 
 
-def _names(clusters: NDArray[np.int32], texts: Sequence[str]) -> tuple[str, ...]:
+def _names(clusters: NDArray[np.int32], texts: Sequence[str], count: int) -> tuple[str, ...]:
     """Name each cluster by the words with the highest weight (TF-IDF, a cluster as one document) in it."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     spelt: dict[str, Counter[str]] = {}
-    counts: list[Counter[str]] = [Counter() for _ in range(int(clusters.max()) + 1)]
+    counts: list[Counter[str]] = [Counter() for _ in range(count)]
     for cluster, text in zip(clusters, texts, strict=True):
         for root, word in {stem(word): word for word in words(text) if _tells(word)}.items():
             spelt.setdefault(root, Counter())[word] += 1
             counts[cluster][root] += 1  # once a card: a long text doesn't name its cluster alone
-    weights = TfidfVectorizer(analyzer=_elements, sublinear_tf=True).fit(counts)
-    roots = weights.get_feature_names_out()
-    table = weights.transform(counts).toarray()
-    best = np.argsort(-table, axis=1, kind="stable")[:, :_NAME_WORDS]
-    return tuple(
-        ", ".join(spelt[roots[column]].most_common(1)[0][0] for column in columns if weight[column] > 0)
-        for columns, weight in zip(best, table, strict=True)
-    )
+    holders = Counter(root for own in counts for root in own)
 
+    def weight(own: Counter[str], root: str) -> float:
+        return (1 + math.log(own[root])) * (math.log((1 + count) / (1 + holders[root])) + 1)
 
-def _elements(counter: Counter[str]) -> Iterable[str]:
-    return counter.elements()
+    best = [sorted(own, key=lambda root: (-weight(own, root), root))[:_NAME_WORDS] for own in counts]
+    return tuple(", ".join(spelt[root].most_common(1)[0][0] for root in roots) for roots in best)
 
 
 def _tells(word: str) -> bool:

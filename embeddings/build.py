@@ -1,62 +1,52 @@
-"""Building an index bundle; only cards that changed are embedded again."""
+"""Building an index bundle, card by card; only what the cache doesn't hold is embedded."""
 
 from __future__ import annotations
 
-import json
+import shutil
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ale_semantic.catalogue import Catalogue, card_line
+from ale_semantic.catalogue import Catalogue
+from ale_semantic.errors import BundleError
 from ale_semantic.evidence import measure_background
-from ale_semantic.lexical import LexicalIndex
-from ale_semantic.settings import DEFAULT_MODEL
+from ale_semantic.lexical import LexicalBuilder
+from ale_semantic.settings import DEFAULT_MODEL, CacheSettings
+from ale_semantic.skill_definitions import load_skills
 from ale_semantic.skills import assign_skills
-from ale_semantic.types import TaskCard
+from ale_semantic.texts import field_text, sentences
+from ale_semantic.types import Field, TaskCard
 
-from .atlas import draw_atlas, mean_vectors
-from .backend import FaissBackend
-from .bundle import RELATED, BundlePaths, current_root, library_versions, new_generation, seal
-from .embedding import (
-    CardVectors,
-    SplitCard,
-    earlier_index,
-    embed_cards,
-    split_cards,
-)
-from .encoder import Encoder, EncoderIdentity
+from .atlas import Atlas
+from .build_report import BuildReport, LedgerWriter, recipe, unchanged
+from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_generation, open_generation, seal
+from .cache import EmbeddingCache
+from .cached import CachedEncoder
+from .card_analysis import CardAnalyser, CardAnalysis
+from .embedding import CardEmbedder
+from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, checked_device
 from .export import serving_encoder
-from .late import LateIndex
-from .multilingual import add_multilingual, chosen_model
-from .onnx_encoder import OnnxEncoder
-from .passages import FieldTokens
-from .relatedness import MOST_CARDS, card_relatedness
-from .space import PassageTable, VectorSpace
+from .multilingual import MultilingualWriter, chosen_model
+from .nano_e5 import load_encoder
+from .onnx_encoder import MODEL_FILE, OnnxEncoder
+from .relatedness import MOST_CARDS
+from .small_catalogue import SmallCatalogue
+from .space import VectorSpace
+from .space_writer import SpaceWriter
+from .tables import TableWriter
 
-_SHORT_SAMPLES, _LONG_SAMPLES = 490, 10  # texts on which an exported encoder is compared with its original
-
-
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    """What a build did; `embedded` and `reused` count cards."""
-
-    folder: Path
-    cards: int
-    passages: int
-    embedded: int
-    reused: int
-    tokens_seen: int
-    tokens_dropped: int
-    ledger: tuple[FieldTokens, ...]
-    model: EncoderIdentity
-    exported: bool
-    seconds: float
-    notices: tuple[str, ...]
+_SAMPLES = 500  # texts on which an exported encoder is compared with its original
+_SAMPLED_CARDS = 500  # the first cards, from which they come
+_LONG_SAMPLES = 10  # of them whole prompts
+_BLOCK_CHARACTERS = 200_000  # of the cards that are read, embedded and written together
+_BACKGROUND_CARDS = 4096  # on so many, evenly spread, the background is measured
 
 
 def build_index(
@@ -69,108 +59,223 @@ def build_index(
     progress: bool = False,
     wait: float = 0.0,
     multilingual: bool | str | None = None,
+    cache: bool = True,
+    redraw: bool = False,
 ) -> BuildReport:
     """Build the index bundle of a catalogue and make it the current one.
 
+    If the index in the folder is already of these cards and models, nothing is done. A build that was killed goes
+    on where it was, by the cache.
+
     Args:
-        catalogue: the cards.
-        folder: the index folder; an index already there gives the vectors of unchanged cards.
+        catalogue: the cards; read in their order, a block at a time.
+        folder: the index folder.
         model: registry name, Hub name or local folder of the encoder.
         encoder: an encoder to use as it is, instead of `model`.
-        device: `cpu`, `cuda` ...; by default what is there.
+        device: `cpu`, `cuda` ...; by default the exported encoder on the CPU, or where there is none, the best device.
         progress: show a progress bar.
         wait: seconds to wait for another build of the same folder.
         multilingual: also embed for queries in other languages, with the given model or the usual one; by default
             if its package is installed and no `encoder` is given.
+        cache: take from the embedding cache what it holds, and keep there what is embedded.
+        redraw: build also if nothing has changed, and draw the map anew.
 
     Raises:
-        EncoderError: if a model can't be loaded.
+        EncoderError: if a model can't be loaded, or the device isn't there.
         MissingExtraError: if a model is asked for whose package isn't installed.
         BundleError: if another build holds the folder, or it can't be written.
     """
-    folder = Path(folder)
-    started = time.monotonic()
-    with new_generation(folder, wait=wait) as paths:
-        earlier = earlier_index(folder)
+    folder, started = Path(folder), time.monotonic()
+    checked_device(device)
+    second = False if encoder and multilingual is None else multilingual
+    if not redraw:
+        same = unchanged(catalogue, folder, encoder.identity if encoder else model, second)
+        if same is not None:
+            return replace(same, seconds=time.monotonic() - started)
+    settings = CacheSettings.from_environment()
+    with (
+        new_generation(folder, wait=wait) as paths,
+        EmbeddingCache.open(settings.folder if cache else None, limit=settings.limit) as memory,
+    ):
+        chosen: Encoder | None = encoder
         notices: tuple[str, ...] = ()
-        chosen = encoder
         if chosen is None:
-            chosen, notices = serving_encoder(model, earlier.encoder, _samples(catalogue.cards), device=device)
-        split = split_cards(catalogue.cards, chosen)
-        known = earlier.cards if earlier.identity == chosen.identity else {}
-        new = [card for card in split if card.key not in known]
-        made = dict(zip((card.key for card in new), embed_cards(new, chosen, progress=progress), strict=True))
-        space = _space(chosen.identity, split, [made.get(card.key) or known[card.key] for card in split])
-        copy = chosen.folder if isinstance(chosen, OnnxEncoder) else None
-        ledger = tuple(entry for card in split for entry in card.ledger)
-        assign_skills(catalogue.cards, space, chosen, earlier=current_root(folder)).write(paths.root)
-        background = asdict(measure_background(catalogue.cards, space, chosen))
-        spaces = [space.write(paths, copy) | {"background": background}]
-        second = chosen_model(False if encoder and multilingual is None else multilingual, chosen.identity)
-        if second is not None:
-            spaces.append(add_multilingual(paths, folder, catalogue.cards, second, device=device, progress=progress))
-        _write(paths, catalogue, space, ledger, spaces)
-    return BuildReport(
-        folder=folder,
-        cards=len(catalogue),
-        passages=len(space.passages),
-        embedded=len(new),
-        reused=len(split) - len(new),
-        tokens_seen=sum(entry.seen for entry in ledger),
-        tokens_dropped=sum(entry.dropped for entry in ledger),
-        ledger=ledger,
-        model=chosen.identity,
-        exported=copy is not None,
-        seconds=time.monotonic() - started,
-        notices=notices,
-    )
+            chosen, notices = serving_encoder(model, _earlier_encoder(folder), _samples(catalogue.cards), device=device)
+        cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
+        name = chosen_model(second, chosen.identity)
+        languages = load_encoder(name, device=device) if name is not None else None
+        with closing(_Build(paths, catalogue, cached, memory)) as build:
+            if languages is not None:
+                build.add_language_space(languages)
+            build.read_cards(progress=progress)
+            earlier = None if redraw else _earlier_atlas(folder)
+            exported = chosen.folder if isinstance(chosen, OnnxEncoder) else None
+            report = build.finish(exported, notices, earlier)
+    notices = (*report.notices, *memory.notices)
+    return replace(report, folder=folder, seconds=time.monotonic() - started, notices=notices)
 
 
-def _samples(cards: Sequence[TaskCard]) -> list[str]:
-    """Return texts on which an exported encoder must agree with the original: short ones, and some long."""
-    short = [text for card in cards for text in (card.title, card.summary, *card.must_do)]
-    step = max(1, len(short) // _SHORT_SAMPLES)
-    return short[::step][:_SHORT_SAMPLES] + [card.prompt for card in cards[:: max(1, len(cards) // _LONG_SAMPLES)]]
+class _Build:
+    """One build: the writers of all parts of the bundle, to which cards are given block by block."""
+
+    def __init__(self, paths: BundlePaths, catalogue: Catalogue, encoder: CachedEncoder, cache: EmbeddingCache) -> None:
+        """Open the writers in a new generation."""
+        self._paths, self._catalogue, self._encoder, self._cache = paths, catalogue, encoder, cache
+        self._scratch = paths.root / "scratch"
+        self._scratch.mkdir()
+        self._skills = load_skills()
+        self._embedder = CardEmbedder(encoder, cache)
+        self._analyser = CardAnalyser(cache, self._skills)
+        self._space = SpaceWriter(paths, self._scratch, encoder.identity)
+        self._tables = TableWriter(paths)
+        self._languages: MultilingualWriter | None = None
+        self._lexical = LexicalBuilder()
+        self._ledger = LedgerWriter(paths.ledger)
+        self._cues = np.zeros((len(catalogue), len(self._skills)), dtype=np.float32)
+        self._small = SmallCatalogue() if len(catalogue) <= MOST_CARDS else None
+        wanted = min(len(catalogue), _BACKGROUND_CARDS)
+        self._sampled = np.unique(np.linspace(0, len(catalogue) - 1, wanted).astype(np.int64))
+        self._titles: list[str] = []
+        self._row = 0
+
+    def close(self) -> None:
+        """Close all files, also of a build that failed."""
+        for writer in (self._space, self._languages, self._tables, self._ledger):
+            if writer is not None:
+                writer.close()
+
+    def add_language_space(self, encoder: Encoder) -> None:
+        """Also embed for queries in other languages."""
+        cached = CachedEncoder(encoder, self._cache, precision=precision_of(encoder))
+        self._languages = MultilingualWriter(self._paths, self._scratch, cached)
+
+    def read_cards(self, *, progress: bool) -> None:
+        """Read, embed and write all cards, showing how far, how fast and how long still."""
+        from tqdm.auto import tqdm
+
+        with tqdm(total=len(self._catalogue), unit="card", desc="embedding", disable=not progress) as bar:
+            for cards in _blocks(self._catalogue.cards):
+                self._tables.add(cards)
+                self._add(cards)
+                bar.update(len(cards))
+
+    def finish(self, exported: Path | None, notices: tuple[str, ...], earlier: Atlas | None) -> BuildReport:
+        """Write what needs all cards, and seal the generation."""
+        space = self._space.finish()
+        skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
+        skills.write(self._paths.root)
+        self._tables.finish(skills)
+        background = asdict(self._background(space))
+        entry = space.entry(exported) | {
+            "background": background,
+            "precision": precision_of(self._encoder.encoder),
+            "serving": list(notices),
+        }
+        spaces = [entry, *([self._languages.finish()] if self._languages is not None else [])]
+        self._lexical.finish().write(self._paths.lexical)
+        if self._small is not None:
+            self._small.write(self._paths.root, space, earlier)
+        self._ledger.close()
+        shutil.rmtree(self._scratch)
+        seal(self._paths, self._manifest(spaces))
+        return BuildReport(
+            folder=self._paths.root,
+            cards=len(self._catalogue),
+            passages=len(space.passages),
+            embedded=self._embedder.embedded,
+            reused=len(self._catalogue) - self._embedder.embedded,
+            tokens_seen=self._ledger.seen,
+            tokens_dropped=self._ledger.dropped,
+            ledger_file=self._paths.ledger,
+            model=space.identity,
+            exported=exported is not None,
+            seconds=0.0,
+            notices=notices,
+        )
+
+    def _add(self, cards: Sequence[TaskCard]) -> None:
+        analyses: Sequence[CardAnalysis] = self._analyser.analyse(cards)
+        for card, embedded, analysis in zip(cards, self._embedder.embed(cards), analyses, strict=True):
+            self._space.add(embedded.passages, embedded.vectors, embedded.tokens)
+            self._ledger.add(embedded.ledger_of(card.task_id))
+            self._lexical.add(analysis.words)
+            self._cues[self._row] = analysis.cues
+            if self._small is not None:
+                self._small.add(card, analysis.words)
+            if self._row == self._sampled[len(self._titles) : len(self._titles) + 1]:
+                self._titles.append(card.title)
+            self._row += 1
+        if self._languages is not None:
+            self._languages.add(cards)
+
+    def _background(self, space: VectorSpace) -> Any:
+        from threadpoolctl import threadpool_limits
+
+        sample = space if len(self._sampled) == len(self._catalogue) else space.subset(self._sampled)
+        with threadpool_limits(1):  # many small products, for which threads would wait longer than they work
+            return measure_background(self._titles, sample, self._encoder)
+
+    def _manifest(self, spaces: list[dict[str, Any]]) -> dict[str, Any]:
+        origin = self._catalogue.origin
+        return {
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "catalogue": {
+                "name": origin.name,
+                "revision": origin.revision,
+                "demo": origin.demo,
+                "fingerprint": self._catalogue.fingerprint,
+                "cards": len(self._catalogue),
+            },
+            "recipe": recipe(),
+            "spaces": spaces,
+            "libraries": library_versions(),
+        }
 
 
-def _space(identity: EncoderIdentity, split: Sequence[SplitCard], cards: Sequence[CardVectors]) -> VectorSpace:
-    passages = [passage for card in split for passage in card.passages]
-    tokens = tuple(card.tokens for card in cards)
-    return VectorSpace.of(
-        identity,
-        PassageTable.of(passages),
-        FaissBackend.of(np.concatenate([card.vectors for card in cards])),
-        LateIndex.build(tokens, identity.dimension),
-        cards=len(split),
-        tokens=tokens,
-    )
+def precision_of(encoder: Encoder) -> str:
+    """Return the type of number that an encoder computes with."""
+    return encoder.precision if isinstance(encoder, SentenceTransformerEncoder) else "float32"
 
 
-def _write(
-    paths: BundlePaths,
-    catalogue: Catalogue,
-    space: VectorSpace,
-    ledger: Sequence[FieldTokens],
-    spaces: Sequence[dict[str, Any]],
-) -> None:
-    with paths.cards.open("w", encoding="utf-8") as lines:
-        lines.writelines(card_line(card) + "\n" for card in catalogue)
-    paths.ledger.write_text(json.dumps([asdict(entry) for entry in ledger]) + "\n", encoding="utf-8")
-    LexicalIndex.build(catalogue.cards).write(paths.lexical)
-    if len(catalogue) <= MOST_CARDS:
-        about = [f"{card.title}. {card.subdomain or ''}" for card in catalogue]
-        draw_atlas(mean_vectors(space.backend.vectors, space.starts), about).write(paths.root)
-        np.save(paths.root / RELATED, card_relatedness(catalogue.cards, space), allow_pickle=False)
-    manifest = {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "catalogue": {
-            "name": catalogue.origin.name,
-            "revision": catalogue.origin.revision,
-            "demo": catalogue.origin.demo,
-            "fingerprint": catalogue.fingerprint,
-            "cards": len(catalogue),
-        },
-        "spaces": spaces,
-        "libraries": library_versions(),
-    }
-    seal(paths, manifest)
+def _blocks(cards: Iterable[TaskCard]) -> Iterator[list[TaskCard]]:
+    """Yield cards in blocks of about `_BLOCK_CHARACTERS` of text."""
+    block: list[TaskCard] = []
+    size = 0
+    for card in cards:
+        block.append(card)
+        size += sum(len(field_text(card, field)) for field in (Field.OVERVIEW, Field.PROMPT, Field.MUST_DO))
+        if size >= _BLOCK_CHARACTERS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _samples(cards: Iterable[TaskCard]) -> list[str]:
+    """Return texts on which an exported encoder must agree with the original: short ones, sentences, and long ones."""
+    first = list(islice(cards, _SAMPLED_CARDS))
+    short = [text for card in first for text in (card.title, card.summary, *card.must_do)]
+    short += [card.prompt[start:end] for card in first for start, end in sentences(card.prompt)]
+    long = [card.prompt for card in first[:: max(1, len(first) // _LONG_SAMPLES)]][:_LONG_SAMPLES]
+    every = list(dict.fromkeys(short))
+    step = max(1, len(every) // (_SAMPLES - len(long)))
+    return every[::step][: _SAMPLES - len(long)] + long
+
+
+def _earlier_atlas(folder: Path) -> Atlas | None:
+    """Return the map of the index that is there; None if there is none that can be read."""
+    root = current_root(folder)
+    try:
+        return Atlas.open(root) if root is not None else None
+    except BundleError:
+        return None
+
+
+def _earlier_encoder(folder: Path) -> Path | None:
+    """Return the folder of the encoder that the index there holds; None if there is none that is whole."""
+    try:
+        paths, manifest = open_generation(folder)
+        exported = paths.space(EncoderIdentity(**manifest["spaces"][0]["encoder"]).key) / ENCODER
+    except (BundleError, KeyError, TypeError):
+        return None
+    return exported if (exported / MODEL_FILE).is_file() else None

@@ -3,9 +3,10 @@
     index/
       CURRENT            the name of the generation that readers open
       lock               held by the one writer
+      checked-g-....json what the file system said of the files when they were hashed last (`verification`)
       g-.../             a generation: complete before CURRENT names it, never changed after
         manifest.json    written last
-        cards.jsonl  ledger.json  lexical/  spaces/<encoder>/{passages.npy,index.faiss,encoder/}
+        cards.jsonl  facets/  ledger.json  lexical/  spaces/<encoder>/{passages.npy,vectors.npy,index.faiss,encoder/}
 
 A generation is written beside the current one and CURRENT is replaced in one step, so that a writer killed at
 any moment leaves the earlier index whole, and a reader keeps the generation it opened.
@@ -22,18 +23,18 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ale_semantic.errors import BundleError, BundleMismatchError, EncoderError
+from ale_semantic.errors import BundleError, BundleMismatchError
 
 from .passages import LAYOUT_VERSION
 from .registry import file_digest
+from .verification import RECORD, verify
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CURRENT = "CURRENT"
 LOCK = "lock"
 MANIFEST = "manifest.json"
@@ -42,10 +43,10 @@ LEDGER = "ledger.json"
 LEXICAL = "lexical"
 SPACES = "spaces"
 PASSAGES = "passages.npy"
-INDEX = "index.faiss"
 ENCODER = "encoder"
 LATE = "late"
 RELATED = "related.npy"
+FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
 _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -88,8 +89,12 @@ def rebuild_hint(folder: Path) -> str:
     return f"rebuild it with: ale-semantic build --index {folder}"
 
 
-def open_generation(folder: Path) -> tuple[BundlePaths, dict[str, Any]]:
-    """Return the current generation and its manifest, after checking versions and every file's digest.
+def open_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePaths, dict[str, Any]]:
+    """Return the current generation and its manifest, after checking versions and every file.
+
+    Args:
+        folder: the index folder.
+        thorough: hash each file, also those that are as they were when they were hashed last.
 
     Raises:
         BundleError: if there is no index, or a file is missing or damaged.
@@ -99,7 +104,7 @@ def open_generation(folder: Path) -> tuple[BundlePaths, dict[str, Any]]:
         paths = BundlePaths(folder / _current_name(folder))
         try:
             manifest = _read_manifest(folder, paths)
-            _verify(folder, paths, manifest)
+            verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough)
         except BundleError:
             if paths.root.name == _current_name(folder):
                 raise
@@ -183,7 +188,7 @@ def library_versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": sys.version.split()[0]}
-    for name in ("ale-semantic", "numpy", "faiss-cpu", "sentence-transformers", "onnxruntime", "bm25s", "tokenizers"):
+    for name in ("ale-semantic", "numpy", "faiss-cpu", "sentence-transformers", "onnxruntime", "tokenizers"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -236,28 +241,6 @@ def _seal_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _verify(folder: Path, paths: BundlePaths, manifest: dict[str, Any]) -> None:
-    """Compare each file's size and digest with the manifest's, large files side by side."""
-
-    def check(item: tuple[str, dict[str, Any]]) -> None:
-        name, entry = item
-        path = paths.root / name
-        try:
-            size = path.stat().st_size
-            if size != entry["bytes"]:
-                raise BundleError(f"{path}: {size} bytes, the manifest says {entry['bytes']}; {rebuild_hint(folder)}")
-            digest = file_digest(path)
-        except FileNotFoundError:
-            raise BundleError(f"{path}: the file is missing; {rebuild_hint(folder)}") from None
-        except (OSError, EncoderError) as fault:
-            raise BundleError(f"{path}: can't be read ({fault}); {rebuild_hint(folder)}") from None
-        if digest != entry["sha256"]:
-            raise BundleError(f"{path}: the file is damaged (its digest differs); {rebuild_hint(folder)}")
-
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(check, manifest["files"].items()))
-
-
 def _point_to(folder: Path, name: str) -> None:
     temporary = folder / f"{CURRENT}.{name}"
     temporary.write_text(name + "\n", encoding="utf-8")
@@ -277,6 +260,9 @@ def _remove_leftovers(folder: Path) -> None:
     for path in folder.glob("g-*"):
         if path not in newest and path.name != current:
             shutil.rmtree(path, ignore_errors=True)
+    for path in folder.glob(f"{RECORD.format('*')}*"):
+        if not any(path.name == RECORD.format(kept.name) for kept in newest):
+            path.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -1,59 +1,120 @@
-"""Embedding cards: passages and their vectors, word vectors, token ledger; unchanged cards are taken over."""
+"""Embedding cards: passages and their vectors, word vectors, token ledger; what the cache holds is taken from it."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ale_semantic.errors import BundleError, CardError
 from ale_semantic.texts import SEARCHED_FIELDS, field_text
 from ale_semantic.types import Field, TaskCard
 
-from .bundle import ENCODER, LATE, has_index, open_generation
-from .encoder import Encoder, EncoderIdentity, TextKind, Vectors
+from .batches import LEAST_ROWS
+from .cache import EmbeddingCache
+from .cached import CachedEncoder
+from .encoder import TextKind, Vectors
 from .late import CardTokens, TokenGroup
-from .onnx_encoder import MODEL_FILE
-from .passages import FieldTokens, Passage, PassageKind, card_passages, text_room, token_ledger
-from .space import VectorSpace, read_cards
+from .passages import (
+    LAYOUT_VERSION,
+    FieldTokens,
+    Passage,
+    PassageKind,
+    card_passages,
+    passage_columns,
+    text_room,
+    token_ledger,
+)
+from .records import pack, unpack
 
-log = logging.getLogger(__name__)
-_BLOCK = 24  # cards encoded together: enough passages to sort by length, few enough to hold in memory
+_VERSION = "card 1"  # changed whenever the same card, layout and model give another record
+_TEXTS = 2048  # embedded together: enough to find others of the same length, few enough to hold in memory
 _HEAD_FIELDS = (Field.OVERVIEW, Field.SOFTWARE, Field.SUBDOMAIN)
+_FIELDS = tuple(Field)
 
 
 @dataclass(frozen=True, slots=True)
-class CardVectors:
-    """One card's passage vectors, shape (passages, dimension), and its tokens."""
+class EmbeddedCard:
+    """What the main space holds of one card, whatever its row and id.
 
+    Attributes:
+        passages: field, kind, start and end of each passage, int32 of shape (passages, 4).
+        vectors: their unit rows, shape (passages, dimension).
+        tokens: the card's words for late interaction; their vectors rounded to half precision.
+        ledger: field, tokens seen and tokens dropped, int32 of shape (fields, 3).
+    """
+
+    passages: NDArray[np.int32]
     vectors: Vectors
     tokens: CardTokens
+    ledger: NDArray[np.int32]
+
+    def ledger_of(self, task_id: str) -> tuple[FieldTokens, ...]:
+        """Return how many tokens of each field are in some passage, and how many in none."""
+        return tuple(
+            FieldTokens(task_id, _FIELDS[field], seen, dropped) for field, seen, dropped in self.ledger.tolist()
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCard:
-    """One card's passages and ledger; `key` is equal for equal passages."""
+    """One card's passages and ledger."""
 
     passages: tuple[Passage, ...]
     ledger: tuple[FieldTokens, ...]
-    key: str
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierIndex:
-    """What an index already in the folder has to give: vectors by card key, and its exported encoder."""
+class CardEmbedder:
+    """Embeds cards, each once as long as the cache keeps it.
 
-    cards: Mapping[str, CardVectors]
-    identity: EncoderIdentity | None = None
-    encoder: Path | None = None
+    Attributes:
+        embedded: how many cards had to be embedded.
+    """
+
+    def __init__(self, encoder: CachedEncoder, cache: EmbeddingCache) -> None:
+        """Keep what embeds and what remembers."""
+        self.embedded = 0
+        self._encoder = encoder
+        self._cache = cache
+
+    def embed(self, cards: Sequence[TaskCard]) -> list[EmbeddedCard]:
+        """Return what the space holds of each card, in their order."""
+        keys = [self._key(card) for card in cards]
+        found = {key: _read(content) for key, content in self._cache.get(keys).items()}
+        new = {key: card for key, card in zip(keys, cards, strict=True) if key not in found}
+        split = dict(zip(new, split_cards(list(new.values()), self._encoder), strict=True))
+        for block in _blocks(split):
+            fresh = dict(zip(block, self._embed_block([split[key] for key in block]), strict=True))
+            self._cache.put({key: _written(card) for key, card in fresh.items()})
+            found |= fresh
+        self.embedded += len(new)
+        return [found[key] for key in keys]
+
+    def _key(self, card: TaskCard) -> bytes:
+        texts = (field_text(card, field) for field in SEARCHED_FIELDS)
+        return self._encoder.key(_VERSION, str(LAYOUT_VERSION), *texts)
+
+    def _embed_block(self, block: Sequence[SplitCard]) -> Iterator[EmbeddedCard]:
+        texts = list(dict.fromkeys(passage.text for card in block for passage in card.passages))
+        given = texts * LEAST_ROWS if len(texts) == 1 else texts
+        vectors, tokens = self._encoder.encoder.encode_tokens(given, TextKind.DOCUMENT)
+        place = {text: row for row, text in enumerate(texts)}
+        for card in block:
+            rows = [place[passage.text] for passage in card.passages]
+            grouped = [(_token_group(passage), tokens[row]) for passage, row in zip(card.passages, rows, strict=True)]
+            late = [(group, words) for group, words in grouped if group is not None]
+            pooled = CardTokens.pool(late, [tokens[row] for row in rows], self._encoder.identity.dimension)
+            half = pooled.vectors.astype(np.float16).astype(np.float32)
+            yield EmbeddedCard(
+                passage_columns(card.passages), vectors[rows], replace(pooled, vectors=half), _ledger(card.ledger)
+            )
 
 
-def split_cards(cards: Sequence[TaskCard], encoder: Encoder) -> list[SplitCard]:
+def split_cards(cards: Sequence[TaskCard], encoder: CachedEncoder) -> list[SplitCard]:
     """Split cards into passages that together hold every token of every field."""
+    if not cards:
+        return []
     identity = encoder.identity
     prefix = identity.prefix(TextKind.DOCUMENT)
     room = text_room(identity.max_tokens, len(encoder.token_spans([prefix])[0]) if prefix else 0)
@@ -63,61 +124,22 @@ def split_cards(cards: Sequence[TaskCard], encoder: Encoder) -> list[SplitCard]:
         tokens_of = dict(zip(SEARCHED_FIELDS, spans, strict=True)).__getitem__
         passages = tuple(card_passages(row, card, tokens_of, room=room))
         cut = [max(0, len(tokens) - room) for tokens in encoder.token_spans([one.text for one in passages])]
-        ledger = tuple(token_ledger(card, tokens_of, passages, cut))
-        split.append(SplitCard(passages, ledger, _key(passages)))
+        split.append(SplitCard(passages, tuple(token_ledger(card, tokens_of, passages, cut))))
     return split
 
 
-def embed_cards(cards: Sequence[SplitCard], encoder: Encoder, *, progress: bool = False) -> list[CardVectors]:
-    """Embed cards, showing how far, how fast and how long still."""
-    from tqdm.auto import tqdm
-
-    embedded: list[CardVectors] = []
-    with tqdm(total=len(cards), unit="card", desc="embedding", disable=not progress) as bar:
-        for start in range(0, len(cards), _BLOCK):
-            block = cards[start : start + _BLOCK]
-            embedded.extend(_embed_block(block, encoder))
-            bar.update(len(block))
-    return embedded
-
-
-def earlier_index(folder: Path) -> EarlierIndex:
-    """Return what the index in a folder has to give; nothing if there is none that can be read."""
-    if not has_index(folder):
-        return EarlierIndex({})
-    try:
-        paths, manifest = open_generation(folder)
-        space = VectorSpace.open(paths, manifest["spaces"][0])
-        cards = read_cards(paths.cards)
-        tokens = space.late.pooled(paths.space(space.identity.key) / LATE)
-    except (BundleError, CardError, OSError, ValueError) as fault:
-        log.warning("the earlier index can't be used, everything is embedded again: %s", fault)
-        return EarlierIndex({})
-    passages: list[list[Passage]] = [[] for _ in cards]
-    for row in range(len(space.passages)):
-        passage = space.passages.passage(row, cards)
-        passages[passage.card].append(passage)
-    vectors = space.backend.vectors.copy()  # the view would not outlive the index that it looks into
-    found = {
-        _key(own): CardVectors(vectors[space.starts[row] : space.starts[row + 1]], tokens[row])
-        for row, own in enumerate(passages)
-    }
-    exported = paths.space(space.identity.key) / ENCODER
-    return EarlierIndex(found, space.identity, exported if (exported / MODEL_FILE).is_file() else None)
-
-
-def _embed_block(block: Sequence[SplitCard], encoder: Encoder) -> Iterator[CardVectors]:
-    texts = list(dict.fromkeys(passage.text for card in block for passage in card.passages))
-    vectors, tokens = encoder.encode_tokens(texts, TextKind.DOCUMENT)
-    place = {text: row for row, text in enumerate(texts)}
-    for card in block:
-        rows = [place[passage.text] for passage in card.passages]
-        grouped = [(_token_group(passage), tokens[row]) for passage, row in zip(card.passages, rows, strict=True)]
-        late = [(group, words) for group, words in grouped if group is not None]
-        pooled = CardTokens.pool(late, [tokens[row] for row in rows], encoder.identity.dimension)
-        # Half precision, in which the bundle keeps them: a rebuild then equals a first build.
-        half = pooled.vectors.astype(np.float16).astype(np.float32)
-        yield CardVectors(vectors[rows], replace(pooled, vectors=half))
+def _blocks(split: dict[bytes, SplitCard]) -> Iterator[list[bytes]]:
+    """Yield the keys of cards that together have about `_TEXTS` passages."""
+    block: list[bytes] = []
+    texts = 0
+    for key, card in split.items():
+        block.append(key)
+        texts += len(card.passages)
+        if texts >= _TEXTS:
+            yield block
+            block, texts = [], 0
+    if block:
+        yield block
 
 
 def _token_group(passage: Passage) -> TokenGroup | None:
@@ -129,8 +151,27 @@ def _token_group(passage: Passage) -> TokenGroup | None:
     return None
 
 
-def _key(passages: Sequence[Passage]) -> str:
-    digest = hashlib.sha256()
-    for passage in passages:
-        digest.update(f"{passage.field}\0{int(passage.kind)}\0{passage.start}\0{passage.text}\0".encode())
-    return digest.hexdigest()
+def _ledger(entries: Sequence[FieldTokens]) -> NDArray[np.int32]:
+    rows = [(_FIELDS.index(one.field), one.seen, one.dropped) for one in entries]
+    return np.array(rows, dtype=np.int32).reshape(len(rows), 3)
+
+
+def _written(card: EmbeddedCard) -> bytes:
+    return pack(
+        {
+            "passages": card.passages,
+            "vectors": card.vectors,
+            "ledger": card.ledger,
+            "ids": card.tokens.ids.astype(np.int32),
+            "groups": card.tokens.groups.astype(np.int8),
+            "pooled": card.tokens.vectors.astype(np.float16),
+            "seen": card.tokens.seen.astype(np.int32),
+        }
+    )
+
+
+def _read(content: bytes) -> EmbeddedCard:
+    arrays = unpack(content)
+    ids, groups, seen = (arrays[name].astype(np.int64) for name in ("ids", "groups", "seen"))
+    tokens = CardTokens(ids, groups, arrays["pooled"].astype(np.float32), seen)
+    return EmbeddedCard(arrays["passages"], arrays["vectors"], tokens, arrays["ledger"])

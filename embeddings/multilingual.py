@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,24 +13,22 @@ from typing import Any
 import numpy as np
 
 from ale_semantic.arrays import mapped
-from ale_semantic.errors import AleSemanticError
 from ale_semantic.texts import field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
-from .backend import FaissBackend
-from .bundle import BundlePaths, open_generation
+from .bundle import BundlePaths
 from .encoder import Encoder, EncoderIdentity, TextKind, Vectors
-from .late import CardTokens, LateIndex
-from .nano_e5 import NANO_E5, load_encoder, nano_e5_is_there
-from .passages import Passage, PassageKind
+from .late import CardTokens
+from .nano_e5 import NANO_E5, nano_e5_is_there
+from .passages import Passage, PassageKind, passage_columns
 from .registry import registry
-from .space import PassageTable, VectorSpace, read_cards
+from .space import VectorSpace
+from .space_writer import SpaceWriter
 
 BACKGROUND = "background.npy"
-_ROLE, _MULTILINGUAL = "role", "multilingual"
+ROLE, _MULTILINGUAL = "role", "multilingual"
 _VIEWS = (Field.OVERVIEW, Field.TITLE, Field.SOFTWARE, Field.SUBDOMAIN)
 _SENTENCES = (Field.SUMMARY, Field.MUST_DO)
-_BLOCK = 64  # texts between two steps of the progress bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,62 +80,36 @@ def speaks_many(identity: EncoderIdentity) -> bool:
     return spec is not None and spec.languages == _MULTILINGUAL
 
 
-def add_multilingual(
-    paths: BundlePaths,
-    folder: Path,
-    cards: Sequence[TaskCard],
-    model: str,
-    *,
-    device: str | None = None,
-    progress: bool = False,
-) -> dict[str, Any]:
-    """Embed the cards for queries in other languages, write the space, and return its manifest entry.
+class MultilingualWriter:
+    """Embeds cards for queries in other languages, and writes the space; each text is embedded once."""
 
-    Args:
-        paths: the generation to write into.
-        folder: the index folder; vectors of texts that an index already there holds are taken over.
-        cards: all cards.
-        model: registry name, Hub name or local folder.
-        device: `cpu`, `cuda` ...; by default what is there.
-        progress: show a progress bar.
+    def __init__(self, paths: BundlePaths, scratch: Path, encoder: Encoder) -> None:
+        """Begin the space in a generation, with an encoder that remembers what it embedded."""
+        self._encoder = encoder
+        self._folder = paths.space(encoder.identity.key)
+        self._writer = SpaceWriter(paths, scratch, encoder.identity)
 
-    Raises:
-        EncoderError: if the model can't be loaded.
-        MissingExtraError: if it needs a package that isn't installed.
-    """
-    encoder = load_encoder(model, device=device)
-    made = build_space(cards, encoder, known=earlier_vectors(folder, encoder.identity), progress=progress)
-    entry = made.space.write(paths, None)
-    np.save(paths.space(encoder.identity.key) / BACKGROUND, made.background, allow_pickle=False)
-    return {**entry, _ROLE: _MULTILINGUAL}
+    def add(self, cards: Sequence[TaskCard]) -> None:
+        """Add the next cards."""
+        split = [list(short_passages(row, card)) for row, card in enumerate(cards)]
+        texts = list(dict.fromkeys(passage.text for passages in split for passage in passages))
+        vectors = self._encoder.encode(texts, TextKind.DOCUMENT)
+        place = {text: row for row, text in enumerate(texts)}
+        nothing = CardTokens.pool([], [], self._encoder.identity.dimension)
+        for passages in split:
+            rows = [place[passage.text] for passage in passages]
+            self._writer.add(passage_columns(passages), vectors[rows], nothing)
 
+    def close(self) -> None:
+        """Close the files, also of a build that failed."""
+        self._writer.close()
 
-def build_space(
-    cards: Sequence[TaskCard], encoder: Encoder, *, known: Mapping[str, Vectors], progress: bool = False
-) -> MultilingualSpace:
-    """Embed the cards' short passages, each text once, but those whose vectors are known."""
-    from tqdm.auto import tqdm
-
-    passages = [passage for row, card in enumerate(cards) for passage in short_passages(row, card)]
-    vectors = dict(known)
-    new = [text for text in dict.fromkeys(passage.text for passage in passages) if text not in vectors]
-    with tqdm(total=len(new), unit="passage", desc="other languages", disable=not progress) as bar:
-        for start in range(0, len(new), _BLOCK):
-            block = new[start : start + _BLOCK]
-            vectors |= dict(zip(block, encoder.encode(block, TextKind.DOCUMENT), strict=True))
-            bar.update(len(block))
-    dimension = encoder.identity.dimension
-    none = tuple(CardTokens.pool([], [], dimension) for _ in cards)
-    space = VectorSpace.of(
-        encoder.identity,
-        PassageTable.of(passages),
-        FaissBackend.of(np.stack([vectors[passage.text] for passage in passages])),
-        LateIndex.build(none, dimension),
-        cards=len(cards),
-        tokens=none,
-    )
-    background = encoder.encode(background_queries(), TextKind.QUERY).mean(axis=0)
-    return MultilingualSpace(space, np.asarray(background, dtype=np.float32))
+    def finish(self) -> dict[str, Any]:
+        """Write what is left to write, and return the space's manifest entry."""
+        space = self._writer.finish()
+        background = self._encoder.encode(background_queries(), TextKind.QUERY).mean(axis=0)
+        np.save(self._folder / BACKGROUND, np.asarray(background, dtype=np.float32), allow_pickle=False)
+        return {**space.entry(None), ROLE: _MULTILINGUAL}
 
 
 def open_multilingual(paths: BundlePaths, manifest: dict[str, Any]) -> MultilingualSpace | None:
@@ -147,24 +119,11 @@ def open_multilingual(paths: BundlePaths, manifest: dict[str, Any]) -> Multiling
         BundleError: if its files don't fit together.
     """
     for entry in manifest["spaces"]:
-        if entry.get(_ROLE) == _MULTILINGUAL:
+        if entry.get(ROLE) == _MULTILINGUAL:
             space = VectorSpace.open(paths, entry)
             background = mapped(paths.space(space.identity.key) / BACKGROUND)
             return MultilingualSpace(space, background)
     return None
-
-
-def earlier_vectors(folder: Path, identity: EncoderIdentity) -> Mapping[str, Vectors]:
-    """Return the vector of each text that an earlier index embedded with the same model; none if it can't be read."""
-    try:
-        paths, manifest = open_generation(folder)
-        earlier = open_multilingual(paths, manifest)
-        if earlier is None or earlier.space.identity != identity:
-            return {}
-        texts = earlier.space.passages.texts(read_cards(paths.cards))
-    except (AleSemanticError, OSError, ValueError):
-        return {}
-    return dict(zip(texts, earlier.space.backend.vectors.copy(), strict=True))
 
 
 @cache

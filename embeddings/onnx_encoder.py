@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ale_semantic.errors import EncoderError
 
+from .batches import encode_in_batches
 from .encoder import EncoderIdentity, TextKind, TokenVectors, Vectors
 from .tokens import TextTokenizer
 
@@ -19,25 +21,38 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 MODEL_FILE = "model.onnx"
+WEIGHTS_FILE = "model.onnx.data"  # memory-mapped: only what a query looks at comes into memory
 IDENTITY_FILE = "encoder.json"
-_BATCH = 32
+_LEAST_EXTERNAL = 1024  # bytes of a weight that stands in the file of weights
 
 
 class OnnxEncoder:
     """An encoder exported into a folder by `export_encoder`."""
 
     def __init__(
-        self, session: InferenceSession, tokenizer: TextTokenizer, identity: EncoderIdentity, folder: Path
+        self,
+        session: InferenceSession,
+        tokenizer: TextTokenizer,
+        identity: EncoderIdentity,
+        folder: Path,
+        *,
+        workers: int = 1,
     ) -> None:
         """Keep an open session."""
         self.folder = folder
+        self._workers = workers
         self._session = session
         self._tokenizer = tokenizer
         self._identity = identity
 
     @classmethod
-    def open(cls, folder: Path) -> OnnxEncoder:
+    def open(cls, folder: Path, *, workers: int = 1) -> OnnxEncoder:
         """Open an exported encoder.
+
+        Args:
+            folder: where it stands.
+            workers: how many batches are run side by side, for many texts; each then has one thread to itself,
+                which is quicker than to divide each batch among all. With one, a batch has all processors.
 
         Raises:
             EncoderError: if the folder doesn't hold one.
@@ -51,13 +66,17 @@ class OnnxEncoder:
         options = onnxruntime.SessionOptions()
         # Threads that spin between two queries would take the other core from the page and the index.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        if workers > 1:
+            options.intra_op_num_threads = 1
+        # The graph was optimised when it was written (`write_optimised`): to do it again would double the start.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = onnxruntime.InferenceSession(
                 str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
             )
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
-        return cls(session, TextTokenizer.open(folder), identity, folder)
+        return cls(session, TextTokenizer.open(folder), identity, folder, workers=workers)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -74,32 +93,40 @@ class OnnxEncoder:
         """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
-        vectors = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
-        tokens: dict[int, TokenVectors] = {}
-        # Batches of like length carry no padding to speak of.
-        order = sorted(range(len(texts)), key=lambda row: len(inputs[row].ids))
-        for start in range(0, len(order), _BATCH):
-            rows = order[start : start + _BATCH]
-            vectors[rows], states = self._run([inputs[row].ids for row in rows])
-            for place, row in enumerate(rows):
-                tokens[row] = TokenVectors.of(inputs[row].ids, states[place], inputs[row].words)
-        return vectors, [tokens[row] for row in range(len(texts))]
+        return encode_in_batches(inputs, self.identity.dimension, self._run, workers=self._workers)
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""
         return self._tokenizer.spans(texts)
 
-    def _run(self, batch: list[list[int]]) -> tuple[Vectors, Vectors]:
-        width = max(len(ids) for ids in batch)
-        tokens = np.zeros((len(batch), width), dtype=np.int64)
-        mask = np.zeros_like(tokens)
-        for row, ids in enumerate(batch):
-            tokens[row, : len(ids)] = ids
-            mask[row, : len(ids)] = 1
+    def _run(self, tokens: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
         vectors, states = self._session.run(
-            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": mask}
+            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
         )
         return np.asarray(vectors, dtype=np.float32), np.asarray(states, dtype=np.float32)
+
+
+def write_optimised(graph: Path, folder: Path) -> None:
+    """Write an ONNX graph into a folder as it is served: optimised, its weights in a file of their own.
+
+    The optimisations are those that hold on every processor, so that the folder can be carried to another machine.
+
+    Raises:
+        EncoderError: if ONNX Runtime doesn't take the graph.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(folder / MODEL_FILE)
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", WEIGHTS_FILE)
+    options.add_session_config_entry(
+        "session.optimized_model_external_initializers_min_size_in_bytes", str(_LEAST_EXTERNAL)
+    )
+    try:
+        onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as fault:  # see `OnnxEncoder.open`
+        raise EncoderError(f"{graph}: can't be optimised: {str(fault).splitlines()[0]}") from None
 
 
 def write_identity(folder: Path, identity: EncoderIdentity) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
@@ -75,6 +78,13 @@ def card_passages(
         if field in _SPLIT_FIELDS:
             for start, end in _fitting(sentences(text), tokens, room):
                 yield Passage(row, field, PassageKind.SENTENCE, start, end, text[start:end])
+
+
+def passage_columns(passages: Sequence[Passage]) -> NDArray[np.int32]:
+    """Return field, kind, start and end of each passage, shape (passages, 4)."""
+    fields = tuple(Field)
+    rows = [(fields.index(one.field), int(one.kind), one.start, one.end) for one in passages]
+    return np.array(rows, dtype=np.int32).reshape(len(rows), 4)
 
 
 def token_ledger(

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.analysis import terms
-from ale_semantic.texts import field_text
-from ale_semantic.types import Field, TaskCard
+from ale_semantic.card_words import CardWords
+from ale_semantic.types import Field
 
 from .encoder import Vectors
 from .passages import PassageKind
@@ -18,6 +17,7 @@ from .space import VectorSpace
 Matrix = NDArray[np.float32]
 # Beyond so many cards the matrix isn't made: it grows with the square of their number (4096: 64 MB).
 MOST_CARDS = 4096
+_RARE, _COLUMNS = 8, 2048  # cards that hold a term which is multiplied by itself; terms multiplied together
 _TERM_WEIGHTS: Mapping[Field, float] = {
     Field.TITLE: 3,
     Field.SUMMARY: 3,
@@ -28,25 +28,31 @@ _TERM_WEIGHTS: Mapping[Field, float] = {
 }
 
 
-def card_relatedness(cards: Sequence[TaskCard], space: VectorSpace) -> Matrix:
+def card_relatedness(domains: Sequence[str], words: Sequence[CardWords], space: VectorSpace) -> Matrix:
     """Return how related any two cards are, shape (cards, cards): mean 0, standard deviation 1, zero diagonal.
 
     The mean of five standardised views, equally weighted: overview, must-do steps, terms, subdomain, domain.
+
+    Args:
+        domains: the domain of each card.
+        words: the words of each card.
+        space: the cards' passages and vectors.
     """
-    overview = field_vectors(space, len(cards), Field.OVERVIEW, sentences=False)
-    steps = field_vectors(space, len(cards), Field.MUST_DO, sentences=True)
+    cards = len(domains)
+    overview = field_vectors(space, cards, Field.OVERVIEW, sentences=False)
+    steps = field_vectors(space, cards, Field.MUST_DO, sentences=True)
     missing = ~steps.any(axis=1)
     steps[missing] = overview[missing]
-    subdomain = field_vectors(space, len(cards), Field.SUBDOMAIN, sentences=False)
-    domain = np.array([card.domain for card in cards])
+    subdomain = field_vectors(space, cards, Field.SUBDOMAIN, sentences=False)
+    domain = np.array(domains)
     views = (
         _cosines(_centred(overview)),
         _cosines(_centred(steps)),
-        np.sqrt(np.clip(_term_cosines(cards), 0, None)),
+        np.sqrt(np.clip(_term_cosines(words), 0, None)),
         np.clip(_cosines(subdomain), 0, None),
         (domain[:, None] == domain[None, :]).astype(np.float32),
     )
-    total = sum((_standardised(view) for view in views), np.zeros((len(cards), len(cards)), np.float32))
+    total = sum((_standardised(view) for view in views), np.zeros((cards, cards), np.float32))
     total = total / max(float(total.std()), 1e-9)
     np.fill_diagonal(total, 0.0)
     return np.asarray(total, dtype=np.float32)
@@ -62,10 +68,8 @@ def field_vectors(space: VectorSpace, cards: int, field: Field, *, sentences: bo
     return _unit(sums)
 
 
-def _term_cosines(cards: Sequence[TaskCard]) -> Matrix:
+def _term_cosines(cards: Sequence[CardWords]) -> Matrix:
     """Return the cosines of the cards' weighted terms, (1 + log tf) * idf."""
-    from scipy.sparse import csr_array
-
     rows: list[int] = []
     columns: list[int] = []
     counts: list[float] = []
@@ -73,20 +77,50 @@ def _term_cosines(cards: Sequence[TaskCard]) -> Matrix:
     for row, card in enumerate(cards):
         weighted: dict[str, float] = {}
         for field, weight in _TERM_WEIGHTS.items():
-            for term in terms(field_text(card, field)):
+            for term in card.terms[field]:
                 weighted[term] = weighted.get(term, 0.0) + weight
         rows += [row] * len(weighted)
         columns += [vocabulary.setdefault(term, len(vocabulary)) for term in weighted]
         counts += weighted.values()
-    occurrences = np.bincount(columns, minlength=len(vocabulary))
+    places = np.array(columns, dtype=np.int64)
+    occurrences = np.bincount(places, minlength=len(vocabulary))
     # A term that counts less than once (only in the prompt, at half weight) keeps its plain count: log would invert it.
     frequency = np.array(counts)
     damped = np.where(frequency >= 1, 1 + np.log(np.maximum(frequency, 1)), frequency)
-    values = damped * np.log((len(cards) + 1) / occurrences[columns])
-    matrix = csr_array((values, (rows, columns)), shape=(len(cards), len(vocabulary)))
-    lengths = np.sqrt((matrix * matrix).sum(axis=1))
-    products = (matrix @ matrix.T).toarray()
+    values = damped * np.log((len(cards) + 1) / occurrences[places])
+    owners = np.array(rows, dtype=np.int64)
+    products = _products(owners, places, values, occurrences, len(cards))
+    lengths = np.sqrt(np.bincount(owners, values * values, minlength=len(cards)))
     return np.asarray(products / np.maximum(np.outer(lengths, lengths), 1e-9), dtype=np.float32)
+
+
+def _products(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    occurrences: NDArray[np.int64],
+    cards: int,
+) -> NDArray[np.float64]:
+    """Return the products of the rows of a sparse matrix with each other, shape (cards, cards).
+
+    A library of sparse matrices does the same, but takes as long to import as this to run.
+    """
+    found = np.zeros((cards, cards))
+    frequent = occurrences > max(_RARE, cards // 50)
+    numbers = np.flatnonzero(frequent)
+    for start in range(0, len(numbers), _COLUMNS):
+        wanted = numbers[start : start + _COLUMNS]
+        chosen = np.flatnonzero(np.isin(columns, wanted))
+        dense = np.zeros((cards, len(wanted)))
+        dense[rows[chosen], np.searchsorted(wanted, columns[chosen])] = values[chosen]
+        found += dense @ dense.T
+    order = np.argsort(columns, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(occurrences)])
+    for number in np.flatnonzero(~frequent & (occurrences > 1)):
+        own = order[starts[number] : starts[number + 1]]
+        found[np.ix_(rows[own], rows[own])] += np.outer(values[own], values[own])
+    np.fill_diagonal(found, np.bincount(rows, values * values, minlength=cards))
+    return found
 
 
 def _cosines(rows: Vectors) -> Matrix:

@@ -12,18 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.cards import card_from_raw
-from ale_semantic.catalogue import settled
-from ale_semantic.errors import BundleError, BundleMismatchError, CardError
-from ale_semantic.sources.tables import TableSource
+from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 from .backend import FaissBackend
-from .bundle import ENCODER, INDEX, LATE, PASSAGES, BundlePaths
+from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
 from .encoder import Encoder, EncoderIdentity
-from .late import CardTokens, LateIndex
-from .nano_e5 import load_encoder
+from .late import LateIndex, spans
 from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
 
@@ -77,8 +73,7 @@ class PassageTable:
 class VectorSpace:
     """Passages and vectors of one encoder; row i of the backend is passage i of the table.
 
-    `starts` is the first passage of each card and the end, shape (cards + 1,). `tokens` is there only while
-    the index is built.
+    `starts` is the first passage of each card and the end, shape (cards + 1,).
     """
 
     identity: EncoderIdentity
@@ -87,7 +82,6 @@ class VectorSpace:
     late: LateIndex
     starts: NDArray[np.int64]
     folder: Path | None = None
-    tokens: tuple[CardTokens, ...] = ()
 
     @classmethod
     def of(
@@ -98,12 +92,11 @@ class VectorSpace:
         late: LateIndex,
         *,
         cards: int,
-        tokens: tuple[CardTokens, ...] = (),
         folder: Path | None = None,
     ) -> VectorSpace:
         """Make a space of its parts."""
         starts = np.searchsorted(passages.cards, np.arange(cards + 1)).astype(np.int64)
-        return cls(identity, passages, backend, late, starts, folder, tokens)
+        return cls(identity, passages, backend, late, starts, folder)
 
     @classmethod
     def open(cls, paths: BundlePaths, entry: dict[str, Any]) -> VectorSpace:
@@ -119,7 +112,7 @@ class VectorSpace:
             late = LateIndex.open(folder / LATE)
         except (OSError, ValueError) as fault:
             raise BundleError(f"{folder}: can't be read: {fault}") from None
-        backend = FaissBackend.open(folder / INDEX)
+        backend = FaissBackend.open(folder)
         if backend.vectors.shape != (len(columns), identity.dimension):
             raise BundleError(
                 f"{folder}: {len(columns)} passages of {identity.dimension} dimensions are listed, "
@@ -127,15 +120,22 @@ class VectorSpace:
             )
         return cls.of(identity, PassageTable(columns), backend, late, cards=len(late.starts) - 1, folder=folder)
 
-    def write(self, paths: BundlePaths, exported: Path | None) -> dict[str, Any]:
-        """Write the space, with the exported encoder if there is one, and return its manifest entry."""
-        folder = paths.space(self.identity.key)
-        folder.mkdir(parents=True)
-        np.save(folder / PASSAGES, self.passages.columns, allow_pickle=False)
-        self.backend.write(folder / INDEX)
-        self.late.write(folder / LATE, self.tokens)
-        if exported is not None:
-            shutil.copytree(exported, folder / ENCODER)
+    def subset(self, cards: NDArray[np.int64]) -> VectorSpace:
+        """Return the space of some cards alone, in memory."""
+        rows, _ = spans(self.starts, cards)
+        columns = self.passages.columns[rows]
+        columns[:, 0] = np.searchsorted(cards, columns[:, 0])
+        backend = FaissBackend.of(self.backend.vectors[rows])
+        return VectorSpace.of(self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards))
+
+    def entry(self, exported: Path | None) -> dict[str, Any]:
+        """Return the manifest entry of a space that stands in its folder, beside which its encoder is put.
+
+        Args:
+            exported: the folder of the exported encoder, if there is one.
+        """
+        if exported is not None and self.folder is not None:
+            shutil.copytree(exported, self.folder / ENCODER)
         return {
             "encoder": asdict(self.identity),
             "metric": "cosine",
@@ -154,6 +154,8 @@ class VectorSpace:
         if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
             encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER)
         else:
+            from .nano_e5 import load_encoder
+
             encoder = load_encoder(self.identity.name)
         require_same(encoder.identity, self.identity)
         return encoder
@@ -175,17 +177,3 @@ def require_same(given: EncoderIdentity, stored: EncoderIdentity) -> None:
 def describe(identity: EncoderIdentity) -> str:
     """Return a model's name, revision, dimension and the head of its digest."""
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
-
-
-def read_cards(path: Path) -> list[TaskCard]:
-    """Return the cards of a bundle's cards file in their order.
-
-    Raises:
-        CardError: if one can't be read.
-    """
-    cards = []
-    for raw in TableSource(path).raw_cards():
-        if isinstance(raw, CardError):
-            raise raw
-        cards.append(card_from_raw(raw))
-    return settled(cards)  # as the catalogue does: the passages were cut from the settled names

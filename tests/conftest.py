@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ale_semantic import Catalogue, Engine, build_index
 
 # Read once, before the fixtures below take the settings away from the code under test.
 REAL_CARDS = os.environ.get("ALE_CARDS", "").strip()
-# An index folder that is kept between runs: only changed cards are embedded again, which saves some minutes.
+# An index folder that is kept between runs: it stands as it is while cards and models do, which saves some minutes.
 KEPT_INDEX = os.environ.get("ALE_TEST_INDEX", "").strip()
 REAL_CARDS_REQUIRED = os.environ.get("ALE_REQUIRE_REAL", "").strip() == "1"
 
@@ -31,6 +31,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"real_cards", "real_index", "real_engine"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the builds of fixtures that live longer than a test out of the user's embedding cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALE_CACHE", str(tmp_path_factory.mktemp("session")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -63,11 +71,13 @@ def real_engine(real_index: Path) -> Engine:
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Take the user's settings away and put the index of each test into a folder of its own."""
+    """Take the user's settings away and put the index and the cache of each test into a folder of its own."""
     for name in list(os.environ):
         if name.startswith("ALE_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("ALE_INDEX", str(tmp_path_factory.mktemp("cache") / "index"))
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("ALE_INDEX", str(folder / "index"))
+    monkeypatch.setenv("ALE_CACHE", str(folder))  # so that no test sees what another embedded
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from toy import toy_card, toy_cards, toy_catalogue, toy_raw
 
-from ale_semantic.catalogue import Catalogue, card_line, fingerprint_of, settled
-from ale_semantic.embeddings.space import read_cards
+from ale_semantic.card_gatherer import CardGatherer, card_line
+from ale_semantic.card_store import StoredCards, write_cards
+from ale_semantic.catalogue import Catalogue, fingerprint_of
 from ale_semantic.errors import DuplicateTaskError, SourceError, UnknownNameError
 from ale_semantic.sources import Origin
 from ale_semantic.sources import resolve as resolving
@@ -125,12 +126,25 @@ def test_names_that_differ_only_in_spelling_are_settled_over_all_cards() -> None
     catalogue = Catalogue.of(cards, origin=Origin("toys"))
     assert {card.software_names for card in catalogue} == {("FooBar",)}
     assert [card.software[0].raw for card in catalogue] == names
-    assert settled(catalogue.cards) == list(catalogue.cards)
+    assert Catalogue.of(catalogue.cards, origin=Origin("toys")).cards == catalogue.cards
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 100])
+def test_cards_gathered_on_disk_are_those_gathered_in_memory(tmp_path: Path, most: int) -> None:
+    names = ["FooBar", "FooBar", "foobar"]
+    cards = [*reversed(toy_cards()), *(toy_card(f"a/x{number}", software=[name]) for number, name in enumerate(names))]
+    gatherer = CardGatherer(tmp_path, most=most)
+    for card in cards:
+        gatherer.add(card)
+    found, fingerprint = gatherer.finish()
+    whole = toy_catalogue(cards)
+    assert isinstance(found, StoredCards) == (most < len(cards))
+    assert (tuple(found), fingerprint) == (whole.cards, whole.fingerprint)
 
 
 def test_the_cards_of_an_index_are_those_of_its_catalogue(tmp_path: Path) -> None:
     names = ["FooBar", "FooBar", "foobar"]
     catalogue = toy_catalogue([toy_card(f"a/x{number}", software=[name]) for number, name in enumerate(names)])
     path = tmp_path / "cards.jsonl"
-    path.write_text("\n".join(card_line(card) for card in catalogue), encoding="utf-8")
-    assert read_cards(path) == list(catalogue.cards)
+    write_cards(catalogue.cards, path)
+    assert StoredCards.open(path) == catalogue.cards

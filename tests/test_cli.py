@@ -21,10 +21,12 @@ from ale_semantic.cli import main
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
 
-RESULT_KEYS = set("schema query where mode verdict total hits facets counted notices recognised provenance".split())
+RESULT_KEYS = set(
+    "schema query where mode verdict total hits facets counted notices recognised plan provenance".split()
+)
 HIT_KEYS = set("task_id title score band rank why card".split())
 WHY_KEYS = set("passage matched_words dense lexical note".split())
-COMMANDS = "build search similar facets show export lint vocabulary info app eval curriculum".split()
+COMMANDS = "build search similar facets show export lint vocabulary info app serve mcp keys eval curriculum".split()
 RUN = [sys.executable, "-c", "from ale_semantic.cli import main; main()"]
 
 
@@ -88,6 +90,20 @@ def refused(ran: Ran, *words: str) -> None:
 
 
 # Search
+
+
+@pytest.mark.parametrize("command", [("search", "lease"), ("similar", "legal/lease_review")])
+def test_the_plan_is_told_when_asked_for(cli: Cli, command: tuple[str, ...]) -> None:
+    told = cli(*command, "--where", "domain = legal", "--explain").out
+    assert "Plan: exact" in told
+    plan = cli(*command, "--where", "domain = legal", "--json").json["plan"]
+    assert f"{plan['passing']} of {plan['passages']} passages pass the filter; {len(toy_cards())} tasks" in told
+    assert "Plan" not in cli(*command).out
+
+
+def test_a_query_without_vectors_has_no_plan(cli: Cli) -> None:
+    assert "no vectors were searched" in cli("search", "lease", "--mode", "lexical", "--explain").out
+    assert cli("search", "--json").json["plan"] is None
 
 
 def test_search_as_json(cli: Cli) -> None:

@@ -44,3 +44,13 @@ def test_order_and_ranks_break_ties_by_row_and_keep_to_the_mask() -> None:
     assert descending(scores, mask).tolist() == [1, 0, 2, 4]
     assert ranks(scores, mask).tolist() == [2, 1, 3, 0, 4]
     assert descending(scores, np.zeros(5, dtype=bool)).tolist() == []
+
+
+def test_the_ranks_of_a_page_are_those_of_the_whole() -> None:
+    random = np.random.default_rng(1)
+    scores = random.integers(0, 900, 6000).astype(np.float32)  # many ties
+    scores[::7] = -np.inf
+    mask = random.random(6000) < 0.5
+    page = random.choice(6000, 20, replace=False)
+    assert ranks(scores, mask, page)[page].tolist() == ranks(scores, mask)[page].tolist()
+    assert not ranks(scores, mask)[::7].any()

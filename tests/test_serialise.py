@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from toy import toy_card, toy_cards
 
@@ -18,7 +19,9 @@ from ale_semantic.types import (
     LegScore,
     Mode,
     PassageMatch,
+    PlanKind,
     Provenance,
+    SearchPlan,
     SearchResult,
     Verdict,
     Why,
@@ -73,6 +76,7 @@ def test_an_answer_is_the_documented_json() -> None:
         },
         "counted": "matching",
         "notices": ["Mind this"],
+        "plan": None,
         "provenance": {
             "catalogue": "toys",
             "fingerprint": "f" * 64,
@@ -85,6 +89,20 @@ def test_an_answer_is_the_documented_json() -> None:
         },
     }
     assert {name: found[name] for name in expected} == expected
+
+
+def test_a_plan_as_json() -> None:
+    plan = SearchPlan(PlanKind.LISTS, 2_000_000, 100_000, 300, 200, lists=1024, probed=512, retries=1)
+    assert json.loads(json.dumps(result_to_dict(replace(answer(), plan=plan))["plan"])) == {
+        "kind": "ivf",
+        "passages": 2_000_000,
+        "passing": 100_000,
+        "candidates": 300,
+        "rescored": 200,
+        "lists": 1024,
+        "probed": 512,
+        "retries": 1,
+    }
 
 
 def test_a_hit_without_a_passage_has_a_null() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,6 +90,10 @@ class TestDefinitions:
         skills = load_skills()
         assert 32 <= len(skills) <= 40
         assert all(len(skill.prototypes) >= 3 and skill.definition.endswith(".") for skill in skills)
+
+    def test_all_its_cues_are_expressions(self) -> None:
+        path = Path(str(resources.files("ale_semantic") / "data" / "skills.toml"))
+        assert parse_skills(path.read_text(encoding="utf-8"), "skills.toml") == load_skills()  # compiles them all
 
     def test_families_stand_together(self) -> None:
         families = [skill.family for skill in load_skills()]
@@ -232,7 +237,7 @@ class TestTable:
         table.write(tmp_path)
         cards = table.cards
         if damage == "arrays":
-            (tmp_path / "skills.npz").write_bytes(b"no arrays")
+            (tmp_path / "skill_scores.npy").write_bytes(b"no arrays")
         elif damage == "definitions":
             (tmp_path / "skills.json").write_text('{"skills": [{"id": "x"}], "threshold": 0.5}', encoding="utf-8")
         else:
@@ -240,16 +245,16 @@ class TestTable:
         with pytest.raises(BundleError, match="skills"):
             SkillTable.open(tmp_path, cards, table.space)
 
-    def test_the_vectors_of_an_earlier_table_are_used_again_for_the_same_definitions(
-        self, table: SkillTable, tmp_path: Path
-    ) -> None:
-        table.write(tmp_path)
-        encoder = HashEncoder()
-        again = assign_skills(table.cards, table.space, encoder, skills=TOYS, model=MODEL, earlier=tmp_path)
-        assert encoder.encoded == []
-        np.testing.assert_allclose(again.scores, table.scores, rtol=1e-5)
-        assign_skills(table.cards, table.space, encoder, skills=TOYS[:2], model=MODEL, earlier=tmp_path)
-        assert encoder.encoded
+    def test_given_cues_stand_for_those_in_the_cards(self, table: SkillTable) -> None:
+        cues = cue_scores(table.cards, TOYS)
+        again = assign_skills((), table.space, HashEncoder(), skills=TOYS, model=MODEL, cues=cues)
+        np.testing.assert_array_equal(again.scores, table.scores)
+
+    def test_cues_are_counted_as_they_are_found(self) -> None:
+        skill = replace(TOYS[0], cues=("invoices?\\b(?! match)", "end$", "(bank|ledger) pay", "a.c", "colou?r", "^pay"))
+        texts = ["invoice match", "invoices at the end", "", "bank pay", "the a\nc; abc color", "ledger", "pay"]
+        counts = skill.cue_counts(texts, "\n".join(texts))
+        assert counts == [len(skill.cues_in(text)) for text in texts] == [0, 2, 0, 1, 2, 0, 1]
 
 
 class TestQueries:

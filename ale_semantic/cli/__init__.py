@@ -8,11 +8,11 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    from ale_semantic.cli.commands import app
+    from ale_semantic.cli.loading import application
     from ale_semantic.errors import EXIT_CODE, AleSemanticError, FilterError
 
     try:
-        app(prog_name="ale-semantic")
+        application(sys.argv[1:])(prog_name="ale-semantic")
     except AleSemanticError as fault:
         print(f"ale-semantic: {fault}", file=sys.stderr)
         if isinstance(fault, FilterError) and fault.pointer():

@@ -18,6 +18,7 @@ from ale_semantic.cli.options import (
     load_catalogue,
     show,
     show_json,
+    spool_folder,
 )
 
 
@@ -27,7 +28,10 @@ def build(
     model: Annotated[
         str | None, typer.Option("--model", envvar="ALE_MODEL", help="Registry name, Hub name or local folder.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda ...; by default what is there.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu, cuda, mps; half precision on a GPU. By default the CPU, with the exported encoder."),
+    ] = None,
     revision: RevisionOption = None,
     skip_invalid: SkipOption = False,
     smoke_tests: SmokeOption = False,
@@ -42,10 +46,20 @@ def build(
     multilingual_model: Annotated[
         str | None, typer.Option(help="Model for queries in other languages, e.g. e5-small; else the extra's.")
     ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache/--no-cache", help="Take from the embedding cache what it holds; keep the rest there."),
+    ] = True,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Build even if nothing has changed, and draw the map anew.")
+    ] = False,
     ledger: Annotated[bool, typer.Option("--ledger", help="List tokens seen and dropped per card and field.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build the index of a catalogue; only what changed is embedded again.
+
+    Whatever is embedded is kept in the cache (ALE_CACHE, at most ALE_CACHE_MB), for all indexes: a build that was
+    stopped goes on where it was. If nothing has changed, the index stands as it is.
 
     Examples:
 
@@ -59,19 +73,24 @@ def build(
     from ale_semantic.render import build_view
     from ale_semantic.settings import Settings
 
-    catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests)
-    report = build_index(
-        catalogue,
-        index_folder(index),
-        model=model or Settings.from_environment().model,
-        device=device,
-        progress=sys.stderr.isatty(),
-        wait=wait,
-        multilingual=multilingual_model or multilingual,
-    )
+    folder = index_folder(index)
+    with spool_folder(folder) as spool:
+        catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests, spool=spool)
+        report = build_index(
+            catalogue,
+            folder,
+            model=model or Settings.from_environment().model,
+            device=device,
+            progress=sys.stderr.isatty(),
+            wait=wait,
+            multilingual=multilingual_model or multilingual,
+            cache=cache,
+            redraw=redraw,
+        )
     if as_json:
         shown = asdict(report) | {"folder": str(report.folder), "skipped": [str(fault) for fault in catalogue.skipped]}
-        show_json(shown if ledger else {key: value for key, value in shown.items() if key != "ledger"})
+        del shown["ledger_file"]
+        show_json(shown | {"ledger": [asdict(entry) for entry in report.ledger]} if ledger else shown)
         return
     show(build_view(report))
     if ledger:
@@ -141,7 +160,7 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     from ale_semantic.embeddings.bundle import open_generation
 
     folder = index_folder(index)
-    _, manifest = open_generation(folder)
+    _, manifest = open_generation(folder, thorough=True)
     shown = {"index": str(folder), **{key: value for key, value in manifest.items() if key != "files"}}
     shown["bytes"] = sum(entry["bytes"] for entry in manifest["files"].values())
     if as_json:
@@ -156,4 +175,6 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
         f"model      {model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages"
     )
     print(f"queries    {'exported encoder (ONNX Runtime)' if space['exported'] else 'sentence-transformers'}")
+    for reason in space["serving"]:
+        print(f"           {reason}")
     print(f"built      {manifest['created']} with {', '.join(f'{k} {v}' for k, v in manifest['libraries'].items())}")

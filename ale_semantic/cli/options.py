@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,6 +52,7 @@ ClosenessOption = Annotated[
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Also save it as a curriculum file (.yaml).")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Also tell how the vectors were searched.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) instead of a table.")]
 
 
@@ -103,7 +106,29 @@ def thresholds_of(wording: float | None, closeness: float | None) -> TwinThresho
     )
 
 
-def load_catalogue(cards: str | None, revision: str | None, *, skip_invalid: bool, smoke_tests: bool) -> Catalogue:
+@contextmanager
+def spool_folder(index: Path) -> Iterator[Path]:
+    """Give a folder beside an index, on the same disk, for cards that are too many for memory.
+
+    Raises:
+        BundleError: if none can be made there.
+    """
+    from tempfile import TemporaryDirectory
+
+    from ale_semantic.errors import BundleError
+
+    try:
+        index.parent.mkdir(parents=True, exist_ok=True)
+        made = TemporaryDirectory(dir=index.parent, prefix=f".{index.name}-cards-")
+    except OSError as fault:
+        raise BundleError(f"{index}: can't be written: {fault.strerror or fault}") from None
+    with made as folder:
+        yield Path(folder)
+
+
+def load_catalogue(
+    cards: str | None, revision: str | None, *, skip_invalid: bool, smoke_tests: bool, spool: Path | None = None
+) -> Catalogue:
     """Load the catalogue that the options name, and print what the user must know of it."""
     from ale_semantic.catalogue import Catalogue
     from ale_semantic.settings import Settings
@@ -115,6 +140,7 @@ def load_catalogue(cards: str | None, revision: str | None, *, skip_invalid: boo
         include_smoke_tests=smoke_tests,
         revision=revision,
         hub_timeout=settings.hub_timeout,
+        spool=spool,
     )
     for notice in catalogue.notices:
         warn(notice)
@@ -123,8 +149,13 @@ def load_catalogue(cards: str | None, revision: str | None, *, skip_invalid: boo
     return catalogue
 
 
-def open_engine(index: Path | None, *, model: str | None = None) -> Engine:
+def open_engine(index: Path | None, *, model: str | None = None, warm: bool = False) -> Engine:
     """Open the index; with none there, a person at a terminal is asked whether to build it.
+
+    Args:
+        index: its folder; by default the one of the settings.
+        model: refuse unless the index was built with this model.
+        warm: a query comes next: its encoder is loaded meanwhile.
 
     Raises:
         BundleError: if there is no index and nobody to ask, or it is damaged.
@@ -136,7 +167,7 @@ def open_engine(index: Path | None, *, model: str | None = None) -> Engine:
     missing = not has_index(folder) and sys.stdin.isatty() and sys.stdout.isatty()
     if missing and typer.confirm(f"There is no index in {folder}. Build it now?", default=True):
         build_here(folder, cards=None, model=model)
-    return Engine.open(folder, model=model)
+    return Engine.open(folder, model=model, warm=warm)
 
 
 def build_here(folder: Path, *, cards: str | None, model: str | None) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from ale_semantic.cli.options import (
     BandOption,
+    ExplainOption,
     IndexOption,
     JsonOption,
     KOption,
@@ -41,6 +42,7 @@ def search(
     ] = None,
     index: IndexOption = None,
     model: ModelOption = None,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find tasks by meaning.
@@ -53,7 +55,7 @@ def search(
 
         ale-semantic search "kubernetes" --mode lexical --json | jq '.hits[].task_id'
     """
-    engine = open_engine(index, model=model)
+    engine = open_engine(index, model=model, warm=bool(query.strip()) and mode is not Mode.LEXICAL)
     second = None
     if rerank is not None:
         from ale_semantic.embeddings.reranker import CrossEncoderReranker
@@ -62,7 +64,7 @@ def search(
     result = engine.search(
         query, where=where, k=k, offset=offset, mode=mode, min_band=min_band, facets=as_json, rerank=second
     )
-    _print_result(result, as_json)
+    _print_result(result, as_json, explain)
 
 
 def similar(
@@ -79,6 +81,7 @@ def similar(
     offset: OffsetOption = 0,
     min_band: BandOption = None,
     index: IndexOption = None,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find tasks like others, and unlike some.
@@ -91,7 +94,7 @@ def similar(
 
         ale-semantic similar --text - < my_task.md
     """
-    engine = open_engine(index)
+    engine = open_engine(index, warm=bool(text))
     described = sys.stdin.read() if text == "-" else text
     result = engine.similar(
         *(tasks or ()),
@@ -104,7 +107,7 @@ def similar(
         facets=as_json,
         variant=variant,
     )
-    _print_result(result, as_json)
+    _print_result(result, as_json, explain)
 
 
 def facets(
@@ -128,7 +131,7 @@ def facets(
     from ale_semantic.render import facets_view
     from ale_semantic.serialise import facets_to_dict
 
-    engine = open_engine(index)
+    engine = open_engine(index, warm=bool(query.strip()))
     result = engine.search(query, where=where, k=1, min_band=min_band)
     known = [facet.field for facet in result.facets]
     for name in names or ():
@@ -203,11 +206,13 @@ def export(
     warn(f"{len(selection.tasks)} tasks -> {file}")
 
 
-def _print_result(result: SearchResult, as_json: bool) -> None:
-    from ale_semantic.render import result_view
+def _print_result(result: SearchResult, as_json: bool, explain: bool) -> None:
+    from ale_semantic.render import plan_view, result_view
     from ale_semantic.serialise import result_to_dict
 
     if as_json:
         show_json(result_to_dict(result))
     else:
         print_view(result_view(result))
+        if explain:
+            print_view(plan_view(result.plan))

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from ale_semantic.filters import Condition, field, parse
-from ale_semantic.types import Recognised, TaskCard
-from ale_semantic.understanding.rules import alternatives, rules
+from ale_semantic.types import Recognised
+from ale_semantic.understanding.rules import alternatives, may_hold, rules
 
 _SHORTEST_SOFTWARE = 2  # characters: a one-letter name ("R") is too often something else
 
 
 @dataclass(frozen=True, slots=True)
 class SoftwarePhrases:
-    """The software names of one catalogue, ready to be found in queries."""
+    """The software names of one catalogue by their case-folded form, to be found in queries."""
 
     names: Mapping[str, str]
-    applied: re.Pattern[str]
-    offered: re.Pattern[str]
 
     @classmethod
-    def of(cls, cards: Sequence[TaskCard]) -> SoftwarePhrases:
-        """Collect the names of all cards."""
-        names = {use.name.casefold(): use.name for card in cards for use in card.software}
-        known = alternatives([name for name in names if len(name) >= _SHORTEST_SOFTWARE])
-        table = rules()
-        return cls(
-            names,
-            re.compile(rf"{alternatives(table.software_applied_after)} (?P<name>{known})", re.IGNORECASE),
-            re.compile(rf"{alternatives(table.software_offered_after)} (?P<name>{known})", re.IGNORECASE),
-        )
+    def of(cls, names: Iterable[str]) -> SoftwarePhrases:
+        """Keep the names."""
+        return cls({name.casefold(): name for name in names})
+
+    def expression(self, query: str, after: Sequence[str]) -> re.Pattern[str] | None:
+        """Return what finds a name after one of some phrases in a query; None if there is nothing to find.
+
+        Of the names only those that the query may hold take part: a catalogue has thousands.
+        """
+        if not may_hold(query, after):
+            return None
+        folded = query.casefold()
+        near = [name for name in self.names.values() if len(name) >= _SHORTEST_SOFTWARE and _starts(name) in folded]
+        return re.compile(rf"{alternatives(after)} (?P<name>{alternatives(near)})", re.IGNORECASE) if near else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,11 @@ def without_phrases(query: str, phrases: Sequence[FoundPhrase]) -> str:
 
 
 def _fixed(query: str, *, explicit: bool) -> Iterator[FoundPhrase]:
-    for place, rule in enumerate(rules().phrases):
-        match = _expressions(explicit)[place].search(query)
+    for rule in rules().phrases:
+        phrases = rule.explicit if explicit else rule.offered
+        if not may_hold(query, phrases):
+            continue
+        match = _expression(tuple(phrases)).search(query)
         if match:
             chip = Recognised(rule.where.replace(" ", ""), match.group(), rule.label, rule.where, explicit)
             condition = parse(rule.where)
@@ -74,16 +79,21 @@ def _fixed(query: str, *, explicit: bool) -> Iterator[FoundPhrase]:
 
 
 @cache
-def _expressions(explicit: bool) -> tuple[re.Pattern[str], ...]:
-    return tuple(
-        re.compile(alternatives(rule.explicit if explicit else rule.offered), re.IGNORECASE) for rule in rules().phrases
-    )
+def _expression(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(alternatives(phrases), re.IGNORECASE)
 
 
 def _software(query: str, software: SoftwarePhrases) -> Iterator[FoundPhrase]:
-    for expression, applied in ((software.applied, True), (software.offered, False)):
-        for match in expression.finditer(query):
-            name = software.names[match["name"].casefold()]
+    table = rules()
+    for after, applied in ((table.software_applied_after, True), (table.software_offered_after, False)):
+        expression = software.expression(query, after)
+        for match in expression.finditer(query) if expression is not None else ():
+            name = software.names[" ".join(match["name"].split()).casefold()]
             condition = field("software") == name
             chip = Recognised(f"software={name}", match.group(), name, str(condition), applied)
             yield FoundPhrase(chip, condition)
+
+
+def _starts(name: str) -> str:
+    """Return the first word of a name, case-folded."""
+    return name.casefold().split(maxsplit=1)[0]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.types import TaskCard
-from ale_semantic.understanding.rules import RelationRules, alternatives, rules
+from ale_semantic.understanding.rules import RelationRules, alternatives, may_hold, rules
 
 _GAP = r".{0,25}?"  # what may stand between a wish and the word that joins it to the task
 _SHORTEST_TARGET = 2  # characters
@@ -37,16 +37,26 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
+    """An expression; a text matches it only if it holds one of each of the lists of phrases in `needs`."""
+
     direction: Direction
-    expression: re.Pattern[str]
+    needs: tuple[Sequence[str], ...]
+    text: str
+
+    def search(self, text: str) -> re.Match[str] | None:
+        if not all(may_hold(text, phrases) for phrases in self.needs):
+            return None
+        return _compiled(self.text).search(text)
 
 
 def find_relation(query: str) -> Relation | None:
     """Return the relation that a query expresses, or None."""
     text = " ".join(query.split())
     for language, table in rules().relations.items():
+        if not may_hold(text, _cues(language)):
+            continue
         for pattern in _patterns(language):
-            match = pattern.expression.search(text)
+            match = pattern.search(text)
             if match is None:
                 continue
             target = _stripped(match["target"], table)
@@ -68,55 +78,71 @@ def tier_preference(cards: Sequence[TaskCard], row: int, direction: Direction) -
 
 
 @cache
+def _cues(language: str) -> tuple[str, ...]:
+    """Return the phrases of a language of which a query with a relation holds at least one."""
+    table = rules().relations[language]
+    wishes = (table.easier, table.easier_noun, table.easier_weak, table.harder, table.harder_noun, table.next)
+    return tuple(phrase for phrases in (*wishes, table.precede, table.follow) for phrase in phrases)
+
+
+@cache
 def _patterns(language: str) -> tuple[_Pattern, ...]:
     table = rules().relations[language]
-    made = _task_first(table) if table.order == "task" else _link_first(table)
-    return tuple(_Pattern(direction, re.compile(text, re.IGNORECASE)) for direction, text in made)
+    return tuple(_task_first(table) if table.order == "task" else _link_first(table))
 
 
-def _link_first(table: RelationRules) -> Iterator[tuple[Direction, str]]:
+@cache
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+def _link_first(table: RelationRules) -> Iterator[_Pattern]:
     """Yield the patterns of languages that say wish, link, task; the plainest first."""
-    easier = alternatives([*table.easier, *table.easier_noun, *table.easier_weak])
-    harder = alternatives([*table.harder, *table.harder_noun, *table.next])
-    plainly_harder = alternatives([*table.harder, *table.harder_noun])
+    easy = (*table.easier, *table.easier_noun, *table.easier_weak)
+    hard = (*table.harder, *table.harder_noun, *table.next)
+    plainly_hard = (*table.harder, *table.harder_noun)
+    easier, harder, plainly_harder = alternatives(easy), alternatives(hard), alternatives(plainly_hard)
     before, after = alternatives(table.before), alternatives(table.after)
     than, to = alternatives(table.than), alternatives(table.to)
     noise, asked = alternatives(table.noise), alternatives(table.next)
-    yield Direction.EASIER, rf"^(?P<wish>.*{alternatives(table.precede)}) (?P<target>.+)$"
-    yield Direction.HARDER, rf"^(?P<wish>.*{alternatives(table.follow)}) (?P<target>[^,]+)(?:,.*)?$"
-    yield Direction.EASIER, rf"^(?P<wish>.*?{easier}.*?){before} ?(?P<target>.+)$"
-    yield Direction.HARDER, rf"^(?P<wish>.*?{harder}.*?){after} ?(?P<target>.+)$"
-    yield Direction.EASIER, rf"^(?P<wish>.*?{asked}.*?){before} ?(?P<target>.+)$"
-    yield Direction.EASIER, rf"^{before} ?(?P<target>[^,]+), *(?P<wish>.*(?:{easier}|{asked}).*)$"
-    yield Direction.HARDER, rf"^{after} ?(?P<target>[^,]+), *(?P<wish>.*{harder}.*)$"
-    yield Direction.HARDER, rf"^{after} (?P<target>.+?) (?P<wish>(?:{noise} )*{plainly_harder}.*)$"
-    yield Direction.EASIER, rf"^(?P<wish>.*?{alternatives(table.easier)}{_GAP}){than} (?P<target>.+)$"
-    yield Direction.HARDER, rf"^(?P<wish>.*?{alternatives(table.harder)}{_GAP}){than} (?P<target>.+)$"
-    yield (
-        Direction.EASIER,
-        rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.easier_noun)}(?: {noise})*) {to} (?P<target>.+)$",
+    down, up = Direction.EASIER, Direction.HARDER
+    either = (*easy, *table.next)
+    yield _Pattern(down, (table.precede,), rf"^(?P<wish>.*{alternatives(table.precede)}) (?P<target>.+)$")
+    yield _Pattern(up, (table.follow,), rf"^(?P<wish>.*{alternatives(table.follow)}) (?P<target>[^,]+)(?:,.*)?$")
+    yield _Pattern(down, (easy, table.before), rf"^(?P<wish>.*?{easier}.*?){before} ?(?P<target>.+)$")
+    yield _Pattern(up, (hard, table.after), rf"^(?P<wish>.*?{harder}.*?){after} ?(?P<target>.+)$")
+    yield _Pattern(down, (table.next, table.before), rf"^(?P<wish>.*?{asked}.*?){before} ?(?P<target>.+)$")
+    yield _Pattern(down, (table.before, either), rf"^{before} ?(?P<target>[^,]+), *(?P<wish>.*(?:{easier}|{asked}).*)$")
+    yield _Pattern(up, (table.after, hard), rf"^{after} ?(?P<target>[^,]+), *(?P<wish>.*{harder}.*)$")
+    yield _Pattern(
+        up, (table.after, plainly_hard), rf"^{after} (?P<target>.+?) (?P<wish>(?:{noise} )*{plainly_harder}.*)$"
     )
-    yield (
-        Direction.HARDER,
-        rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(table.harder_noun)}(?: {noise})*) {to} (?P<target>.+)$",
-    )
-    yield (
-        Direction.HARDER,
+    for direction, wishes in ((down, table.easier), (up, table.harder)):
+        wish = rf"^(?P<wish>.*?{alternatives(wishes)}{_GAP}){than} (?P<target>.+)$"
+        yield _Pattern(direction, (wishes, table.than), wish)
+    for direction, nouns in ((down, table.easier_noun), (up, table.harder_noun)):
+        wish = rf"^(?P<wish>(?:{noise} |\w+ )?{alternatives(nouns)}(?: {noise})*) {to} (?P<target>.+)$"
+        yield _Pattern(direction, (nouns, table.to), wish)
+    yield _Pattern(
+        up,
+        (table.done, hard),
         rf"^(?:\w+ ){{0,2}}{alternatives(table.done)} (?P<target>[^,;.]+)[,;.] *(?P<wish>.*{harder}.*)$",
     )
 
 
-def _task_first(table: RelationRules) -> Iterator[tuple[Direction, str]]:
+def _task_first(table: RelationRules) -> Iterator[_Pattern]:
     """Yield the patterns of languages that say task, link, wish."""
-    easier = alternatives([*table.easier, *table.easier_noun, *table.easier_weak])
-    harder = alternatives([*table.harder, *table.harder_noun, *table.next])
-    than = alternatives(table.than)
-    yield Direction.EASIER, rf"^(?P<target>.+?){alternatives(table.before)}(?P<wish>.*?{easier}.*)$"
-    yield Direction.HARDER, rf"^(?P<target>.+?){alternatives([*table.after, *table.done])}(?P<wish>.*?{harder}.*)$"
+    easy = (*table.easier, *table.easier_noun, *table.easier_weak)
+    hard = (*table.harder, *table.harder_noun, *table.next)
+    over = (*table.after, *table.done)
+    easier, harder, than = alternatives(easy), alternatives(hard), alternatives(table.than)
+    down, up = Direction.EASIER, Direction.HARDER
+    yield _Pattern(down, (table.before, easy), rf"^(?P<target>.+?){alternatives(table.before)}(?P<wish>.*?{easier}.*)$")
+    yield _Pattern(up, (over, hard), rf"^(?P<target>.+?){alternatives(over)}(?P<wish>.*?{harder}.*)$")
     # Chinese puts the word for "than" in front of the task, Japanese behind it.
-    for direction, wish in ((Direction.EASIER, easier), (Direction.HARDER, harder)):
-        yield direction, rf"^(?:{than})(?P<target>.+?)(?P<wish>{wish}.*)$"
-        yield direction, rf"^(?P<target>.+?){than}(?P<wish>.*?{wish}.*)$"
+    for direction, wishes, wish in ((down, easy, easier), (up, hard, harder)):
+        yield _Pattern(direction, (table.than, wishes), rf"^(?:{than})(?P<target>.+?)(?P<wish>{wish}.*)$")
+        yield _Pattern(direction, (table.than, wishes), rf"^(?P<target>.+?){than}(?P<wish>.*?{wish}.*)$")
 
 
 def _stripped(target: str, table: RelationRules) -> str:

@@ -78,3 +78,32 @@ def test_an_atlas_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert read.names == drawn.names
     np.testing.assert_array_equal(read.points, drawn.points)
     np.testing.assert_array_equal(read.clusters, drawn.clusters)
+
+
+def test_a_few_new_cards_leave_the_others_where_they_were() -> None:
+    vectors, texts = _two_groups()
+    first = draw_atlas(vectors, texts)
+    new = vectors[[1]] + 0.01
+    moved = np.concatenate([vectors[5:], new / np.linalg.norm(new)]).astype(np.float32)
+    moved = np.concatenate([vectors[:2], moved])
+    again = draw_atlas(moved, [*texts[:2], *texts[5:], "Invoice audit anew"], earlier=first)
+    np.testing.assert_array_equal(again.points[:-1], np.concatenate([first.points[:2], first.points[5:]]))
+    np.testing.assert_array_equal(again.clusters[:-1], np.concatenate([first.clusters[:2], first.clusters[5:]]))
+    low, high = first.points[:20].min(axis=0), first.points[:20].max(axis=0)
+    assert (low <= again.points[-1]).all()
+    assert (again.points[-1] <= high).all()  # among those it is near to
+    assert again.clusters[-1] in first.clusters[:20]
+    assert len(again.names) == len(first.names)
+
+
+def test_more_than_a_tenth_new_draws_the_map_anew() -> None:
+    vectors, texts = _two_groups()
+    first = draw_atlas(vectors[:35], texts[:35])
+    np.testing.assert_array_equal(draw_atlas(vectors, texts, earlier=first).points, draw_atlas(vectors, texts).points)
+
+
+def test_unchanged_cards_in_another_order_keep_their_places() -> None:
+    vectors, texts = _two_groups()
+    first = draw_atlas(vectors, texts)
+    again = draw_atlas(vectors[::-1], texts[::-1], earlier=first)
+    np.testing.assert_array_equal(again.points[::-1], first.points)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,8 +17,11 @@ import numpy as np
 import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
-from ale_semantic import Engine, build_index
-from ale_semantic.embeddings.bundle import LOCK, has_index, open_generation
+import ale_semantic.embeddings.build as build
+from ale_semantic import Catalogue, Engine, build_index
+from ale_semantic.card_store import StoredCards
+from ale_semantic.cards import card_to_row
+from ale_semantic.embeddings.bundle import CURRENT, LOCK, has_index, open_generation
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
 from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.types import SearchResult, TaskCard
@@ -114,7 +118,7 @@ def test_a_card_more_or_less_leaves_the_others_vectors(tmp_path: Path) -> None:
     report = build_index(toy_catalogue(toy_cards()[:-2]), folder, encoder=HashEncoder())
     assert (report.embedded, report.reused) == (0, len(toy_cards()) - 2)
     report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
-    assert report.embedded == 2
+    assert (report.embedded, report.reused) == (0, len(toy_cards()))  # the cache keeps what is gone from the index
 
 
 @pytest.mark.parametrize(
@@ -169,8 +173,138 @@ def test_a_damaged_earlier_index_is_no_hindrance(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="rebuild"):
         opened(folder)
     report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
-    assert report.embedded == len(toy_cards())
+    assert not report.unchanged
+    assert (report.embedded, report.reused) == (0, len(toy_cards()))  # the cache has it all
     assert len(opened(folder).catalogue) == len(toy_cards())
+
+
+# What is known is not done again
+
+
+def test_an_unchanged_index_stands_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    first = build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    before = (folder / CURRENT).read_text()
+    encoder = HashEncoder()
+    again = build_index(toy_catalogue(), folder, encoder=encoder)
+    assert (again.unchanged, again.embedded, again.reused, encoder.encoded) == (True, 0, len(toy_cards()), [])
+    assert any("nothing has changed" in notice for notice in again.notices)
+    same = ("cards", "passages", "tokens_seen", "tokens_dropped", "ledger", "model", "exported", "folder")
+    assert [getattr(again, name) for name in same] == [getattr(first, name) for name in same]
+    assert (folder / CURRENT).read_text() == before
+
+
+@pytest.mark.parametrize("change", ["card", "origin", "model", "languages", "recipe", "damage", "redraw"])
+def test_any_change_makes_a_new_index(tmp_path: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "index"
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    catalogue, encoder, redraw, languages = toy_catalogue(), HashEncoder(), change == "redraw", None
+    if change == "card":
+        catalogue = toy_catalogue(edited_cards())
+    elif change == "origin":
+        catalogue = toy_catalogue(name="others")
+    elif change == "model":
+        encoder = HashEncoder(digest="1" * 64)
+    elif change == "languages":
+        monkeypatch.setattr(build, "load_encoder", lambda name, device: HashEncoder(name=name, dimension=32))
+        languages = "many"
+    elif change == "recipe":
+        monkeypatch.setattr("ale_semantic.embeddings.build_report.ANALYSIS_VERSION", "another")
+    elif change == "damage":
+        (open_generation(folder)[0].ledger).write_text("[]")
+    report = build_index(catalogue, folder, encoder=encoder, redraw=redraw, multilingual=languages)
+    assert not report.unchanged
+    assert len(opened(folder).catalogue if change != "model" else catalogue) == len(toy_cards())
+
+
+def test_another_folder_and_another_process_take_from_the_cache(tmp_path: Path) -> None:
+    build_index(toy_catalogue(), tmp_path / "one", encoder=HashEncoder())
+    encoder = HashEncoder()
+    report = build_index(toy_catalogue(), tmp_path / "two", encoder=encoder)
+    assert (report.embedded, encoder.encoded) == (0, [])
+    for name, content in files_of(tmp_path / "one").items():
+        assert files_of(tmp_path / "two")[name] == content, name
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the files of an index's generation, the manifest, which tells when it was made, left out."""
+    root = open_generation(folder)[0].root
+    paths = [path for path in root.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_a_rebuild_writes_the_same_bytes_as_a_first_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_index(toy_catalogue(), tmp_path / "rebuilt", encoder=HashEncoder())
+    build_index(toy_catalogue(edited_cards()), tmp_path / "rebuilt", encoder=HashEncoder(), redraw=True)
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "another"))
+    build_index(toy_catalogue(edited_cards()), tmp_path / "fresh", encoder=HashEncoder())
+    rebuilt, fresh = files_of(tmp_path / "rebuilt"), files_of(tmp_path / "fresh")
+    assert rebuilt.keys() == fresh.keys()
+    assert [name for name, content in fresh.items() if rebuilt[name] != content] == []
+
+
+def test_without_the_cache_all_is_embedded_and_nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "cache"))
+    for _ in range(2):
+        report = build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder(), cache=False, redraw=True)
+        assert report.embedded == len(toy_cards())
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cant_be_used_is_a_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "file"))
+    report = build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder())
+    assert any("embedding cache" in notice for notice in report.notices)
+    assert len(opened(tmp_path / "index").catalogue) == len(toy_cards())
+
+
+def test_cards_on_disk_make_the_same_index_as_cards_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cards.jsonl"
+    path.write_text("\n".join(json.dumps(card_to_row(card)) for card in reversed(toy_cards())), encoding="utf-8")
+    in_memory = Catalogue.load(path)
+    monkeypatch.setattr("ale_semantic.card_gatherer.CardGatherer.__init__.__kwdefaults__", {"most": 2})
+    on_disk = Catalogue.load(path, spool=tmp_path)
+    assert isinstance(on_disk.cards, StoredCards)
+    assert on_disk.fingerprint == in_memory.fingerprint
+    build_index(in_memory, tmp_path / "one", encoder=HashEncoder())
+    monkeypatch.setattr(build, "_BLOCK_CHARACTERS", 200)  # several blocks
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "another"))
+    build_index(on_disk, tmp_path / "two", encoder=HashEncoder())
+    one, two = files_of(tmp_path / "one"), files_of(tmp_path / "two")
+    assert [name for name, content in one.items() if two[name] != content] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_a_killed_build_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    script = """
+import sys
+from pathlib import Path
+from toy import HashEncoder, toy_catalogue
+from ale_semantic import build_index
+import ale_semantic.embeddings.build as build
+
+build._BLOCK_CHARACTERS = 1  # each card in a block of its own
+build.CardEmbedder = type("Counting", (build.CardEmbedder,), {})
+embed = build.CardEmbedder.embed
+
+def counting(self, cards):
+    if self.embedded == 5:
+        print("reached", flush=True)
+        sys.stdin.read()
+    return embed(self, cards)
+
+build.CardEmbedder.embed = counting
+build_index(toy_catalogue(), Path(sys.argv[1]), encoder=HashEncoder())
+"""
+    process = _run(script, str(folder))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not has_index(folder)
+    report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    assert (report.embedded, report.reused) == (len(toy_cards()) - 5, 5)
+    assert tasks(opened(folder).search("comet"))[0] == EDITED
 
 
 # Builds that die, race or meet readers
@@ -204,7 +338,7 @@ build_index(toy_catalogue([*toy_cards(), extra]), Path(sys.argv[1]), encoder=enc
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-@pytest.mark.parametrize("moment", ["embedding", "VectorSpace.write", "LexicalIndex.build", "build.seal"])
+@pytest.mark.parametrize("moment", ["embedding", "SpaceWriter.finish", "LexicalBuilder.finish", "build.seal"])
 def test_a_build_killed_in_its_middle_leaves_the_earlier_index(tmp_path: Path, moment: str) -> None:
     folder = tmp_path / "index"
     build_index(toy_catalogue(), folder, encoder=HashEncoder())
@@ -214,7 +348,7 @@ def test_a_build_killed_in_its_middle_leaves_the_earlier_index(tmp_path: Path, m
         # While it stands there, the earlier index is whole, and no second build gets in.
         assert ranked(opened(folder).search("fit a comet's orbit", k=50)) == before
         with pytest.raises(BundleError, match="another build is writing"):
-            build_index(toy_catalogue(), folder, encoder=HashEncoder())
+            build_index(toy_catalogue(edited_cards()), folder, encoder=HashEncoder())
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -227,8 +361,13 @@ def test_a_build_killed_in_its_middle_leaves_the_earlier_index(tmp_path: Path, m
 
 def _started(folder: Path, moment: str) -> subprocess.Popen[str]:
     """Start a build in another process and wait until it has come to the given moment."""
+    return _run(_BUILD, str(folder), moment)
+
+
+def _run(script: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a script and wait until it says that it has come to its moment."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _BUILD, str(folder), moment],
+        [sys.executable, "-c", script, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

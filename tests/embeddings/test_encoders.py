@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 from toy import toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
+from ale_semantic.cli.catalogues import info
+from ale_semantic.embeddings import encoder as encoder_module
 from ale_semantic.embeddings import export
-from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind
+from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind, checked_device
 from ale_semantic.embeddings.export import serving_encoder
 from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
 from ale_semantic.errors import BundleError, EncoderError
@@ -21,6 +25,7 @@ from ale_semantic.errors import BundleError, EncoderError
 # The exporter and the model library beneath warn of their own future.
 pytestmark = pytest.mark.filterwarnings("ignore")
 DIMENSION, LONGEST = 32, 24
+NOT_TO_ANSWER = set("faiss pandas pyarrow requests scipy sentence_transformers sklearn torch transformers".split())
 TEXTS = ["fit a comet's orbit", "lease", "", "word " * 60, "年报 ünïcode", "reconcile supplier invoices"]
 
 
@@ -129,6 +134,37 @@ def test_an_export_whose_vectors_differ_is_refused(
     assert not list((tmp_path / "encoders").iterdir())  # nothing of it is kept
 
 
+@pytest.fixture(scope="module")
+def index(model: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build an index that holds its encoder."""
+    folder = tmp_path_factory.mktemp("asked") / "index"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "cache_folder", lambda: cache)
+        build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
+    return folder
+
+
+def test_answering_imports_no_heavy_library(index: Path) -> None:
+    asked = [
+        ["search", "fit a comet's orbit"],
+        ["search", "a comet's orbitt", "--where", "domain = science and tier is present", "--json"],
+        ["search", "ajustar la órbita de un cometa a las observaciones"],
+        ["search", "彗星の軌道を観測に合わせる"],
+        ["similar", "science/orbit_fit", "--text", "observations of a comet"],
+        ["facets", "domain", "--query", "orbit"],
+    ]
+    script = (
+        "import sys\nfrom ale_semantic.cli import main\n"
+        f"for sys.argv[1:] in {[[*arguments, '--index', str(index)] for arguments in asked]!r}:\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert {"onnxruntime", "fasttext", "rapidfuzz"} <= loaded  # so much was needed
+    assert loaded & NOT_TO_ANSWER == set()
+
+
 def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     report = build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
@@ -138,6 +174,75 @@ def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path:
     assert isinstance(engine.ranker.space.load_encoder(), OnnxEncoder)
     again = build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
     assert again.embedded == 0
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:3", "mps"])
+def test_a_device_that_isnt_there_is_one_clear_error(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    cure = rf"device '{device}' is asked for, but torch .* finds none here: leave --device out .*install a driver"
+    with pytest.raises(EncoderError, match=cure):
+        SentenceTransformerEncoder.load(str(model), device=device)
+    with pytest.raises(EncoderError, match=cure):
+        build_index(toy_catalogue(), tmp_path / "index", model=str(model), device=device, multilingual=False)
+    assert not (tmp_path / "index").exists()
+
+
+def test_what_is_no_device_is_one_clear_error() -> None:
+    with pytest.raises(EncoderError, match="unknown device 'toaster': give cpu, cuda"):
+        checked_device("toaster")
+    assert checked_device("cpu") == checked_device("cpu:0") == "cpu"
+    assert checked_device(None) is None
+
+
+def test_a_gpu_beyond_the_last_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert checked_device("cuda:1") == "cuda:1"
+    with pytest.raises(EncoderError, match="the last one here is cuda:1"):
+        checked_device("cuda:2")
+
+
+def test_a_gpu_gets_half_precision(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No GPU is needed to see it: the model is told that its device is one, but stays where it is."""
+    monkeypatch.setattr(encoder_module, "is_gpu", lambda device: True)
+    half = SentenceTransformerEncoder.load(str(model), device="cpu")
+    assert half.precision == "float16"
+    assert {str(weight.dtype) for weight in half.model.parameters()} == {"torch.float16"}
+    vectors = half.encode(TEXTS, TextKind.DOCUMENT)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -> None:
+    exported, _ = serving_encoder(str(model), None, TEXTS, device="cpu")
+    texts = [text for card in toy_cards() for text in (card.title, card.summary, card.prompt)]
+    together, words = exported.encode_tokens(texts, TextKind.DOCUMENT)
+    for start in range(0, len(texts), 5):
+        some, own = exported.encode_tokens(texts[start : start + 5], TextKind.DOCUMENT)
+        np.testing.assert_array_equal(some, together[start : start + 5])
+        for one, other in zip(own, words[start : start + 5], strict=True):
+            np.testing.assert_array_equal(one.vectors, other.vectors)
+
+
+def test_a_refused_export_is_said_in_the_index(
+    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(export, "TOLERANCE", -1.0)
+    folder = tmp_path / "index"
+    report = build_index(toy_catalogue(toy_cards()[:2]), folder, model=str(model), multilingual=False)
+    assert not report.exported
+    info(folder)
+    said = capsys.readouterr().out
+    assert "queries    sentence-transformers" in said
+    assert "the exported encoder's vectors differ by" in said
 
 
 def test_a_folder_that_is_no_model_is_one_clear_error(tmp_path: Path) -> None:

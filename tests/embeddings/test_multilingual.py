@@ -10,7 +10,7 @@ import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
-from ale_semantic.embeddings import multilingual, nano_e5
+from ale_semantic.embeddings import build, multilingual, nano_e5
 from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.embeddings.encoder import Encoder, EncoderIdentity
 from ale_semantic.embeddings.multilingual import (
@@ -40,7 +40,7 @@ def second(monkeypatch: pytest.MonkeyPatch) -> HashEncoder:
         assert name == MODEL
         return encoder
 
-    monkeypatch.setattr(multilingual, "load_encoder", load)
+    monkeypatch.setattr(build, "load_encoder", load)
     monkeypatch.setattr(VectorSpace, "load_encoder", lambda self: encoder)
     return encoder
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ale_semantic.card_store import StoredCards, write_cards
 from ale_semantic.cards import card_from_raw, card_to_row
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.embeddings.space import read_cards
 from ale_semantic.errors import UnknownNameError
 from ale_semantic.export import ExportFormat, export_bytes, selection_of
 from ale_semantic.fields import RawCard
@@ -124,8 +124,8 @@ def test_an_exported_task_list_names_all_tasks(catalogue: Catalogue, tmp_path: P
 @pytest.mark.real
 def test_the_cards_file_of_an_index_is_the_same_catalogue(catalogue: Catalogue, tmp_path: Path) -> None:
     path = tmp_path / "cards.jsonl"
-    path.write_bytes(export_bytes(selection_of(catalogue.cards, PROVENANCE), ExportFormat.JSONL))
-    assert read_cards(path) == list(catalogue.cards)
+    write_cards(catalogue.cards, path)
+    assert StoredCards.open(path) == catalogue.cards
 
 
 @pytest.mark.real

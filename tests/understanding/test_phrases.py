@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from toy import toy_card
 
 from ale_semantic.understanding.phrases import SoftwarePhrases, find_phrases, without_phrases
 
-SOFTWARE = SoftwarePhrases.of([toy_card(software=["Blender 4.1", "NumPy", "R"])])
+SOFTWARE = SoftwarePhrases.of(["Blender", "NumPy", "R", "Tool Shop"])
 
 
 @pytest.mark.parametrize(
@@ -39,6 +38,11 @@ def test_software_is_offered_after_in_and_applied_after_only_in() -> None:
     assert applied.recognised.applied
     assert offered.recognised.key == applied.recognised.key == "software=Blender"
     assert offered.condition == applied.condition
+
+
+def test_blanks_within_a_name_dont_matter() -> None:
+    (found,) = find_phrases("plan a garden in tool  shop", SOFTWARE)
+    assert found.recognised.key == "software=Tool Shop"
 
 
 @pytest.mark.parametrize("query", ["", "blender", "in blenders", "a fit in R", "the sound of wind", "gpus"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from toy import toy_card
-
 from ale_semantic.filters import parse
 from ale_semantic.understanding.phrases import SoftwarePhrases
 from ale_semantic.understanding.reading import RELATION, read_query
 from ale_semantic.understanding.relations import Direction
 
-SOFTWARE = SoftwarePhrases.of([toy_card(software=["Blender"])])
+SOFTWARE = SoftwarePhrases.of(["Blender"])
 
 
 def test_plain_words_stay_what_they_are() -> None:

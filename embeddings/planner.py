@@ -1,0 +1,58 @@
+"""The planner: from the number of passages and of those that pass the filter to the cheapest plan that is right.
+
+The thresholds were measured by `benchmarks/scale.py` on two cores with AVX2 (docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ale_semantic.types import PlanKind
+
+# A scan of full-precision vectors takes 0.2 ms per 1,000 passages of 384 dimensions, so 10 ms here.
+MOST_FLAT = 50_000
+# A scan of 8-bit codes takes 25 - 30 ms a million passages and finds what an exact one finds; beyond this, inverted
+# lists leave out a part of it.
+MOST_CODES = 1_500_000
+# Gathering a row takes about 1 us, as much as looking at the filter's bits of 100 others: beyond so many passing rows
+# a scan of a million codes is as fast.
+MOST_GATHERED = 16_384
+# A query probes such a share of the inverted lists where all rows pass. The fewer pass, the farther off lie the
+# nearest of them, and the cheaper is a list: the share grows with the square root of the filter's narrowness.
+LEAST_PROBED = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do: the kind of search, and the share of the inverted lists to probe."""
+
+    kind: PlanKind
+    share: float = 1.0
+
+
+def index_kind(passages: int) -> PlanKind:
+    """Return the kind of index that so many passages ask for."""
+    if passages <= MOST_FLAT:
+        return PlanKind.FLAT
+    return PlanKind.CODES if passages <= MOST_CODES else PlanKind.LISTS
+
+
+def plan_search(kind: PlanKind, passages: int, passing: int) -> Step:
+    """Choose how to search.
+
+    Args:
+        kind: the kind of index that is there.
+        passages: all passages.
+        passing: those that pass the filter.
+    """
+    if passing <= MOST_GATHERED and (passing < passages or kind is not PlanKind.FLAT):
+        return Step(PlanKind.GATHER)
+    if kind is not PlanKind.LISTS:
+        return Step(kind)
+    return Step(kind, min(1.0, LEAST_PROBED / math.sqrt(passing / passages)))
+
+
+def list_count(passages: int) -> int:
+    """Return how many inverted lists to make: the power of two below the square root of the passages."""
+    return 1 << max(0, int(math.log2(max(1.0, math.sqrt(passages)))))

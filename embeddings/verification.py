@@ -1,0 +1,99 @@
+"""Whether a bundle's files are whole, without reading what was read before.
+
+A file is hashed, and what the file system says of it is kept in a record beside the generation. When the index
+is opened again, a file of which the file system says just the same isn't read again. Nobody can change a file
+without a change of its inode or of its time of change, which the system alone sets. Three things are not taken on
+trust: a file changed so shortly before it was hashed that the clock can't tell a later change apart; a record
+older than a week, for disks that rot; and any record when a thorough check is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ale_semantic.errors import BundleError, EncoderError
+
+from .registry import file_digest
+
+RECORD = "checked-{}.json"  # beside the generation, which is never changed once it is sealed
+_SETTLED = 2_000_000_000  # ns: the coarsest clock of a file system in use
+_TRUSTED = 7 * 86_400 * 1_000_000_000  # ns: how long a record holds
+
+
+def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool) -> None:
+    """Compare each file of a generation with its manifest.
+
+    Args:
+        root: the generation's folder.
+        manifest: its manifest, which is known to be whole.
+        hint: what to do about a damaged file, for the message.
+        thorough: hash each file, whatever the record says.
+
+    Raises:
+        BundleError: naming the first file that is missing, can't be read, or isn't what the manifest says.
+    """
+    now = time.time_ns()
+    record = {} if thorough else _read(root, manifest["seal"], now)
+    states = {name: _state(root / name, entry, hint) for name, entry in manifest["files"].items()}
+    doubted = [name for name, state in states.items() if record.get(name) != state]
+    if not doubted:
+        return
+
+    def check(name: str) -> None:
+        path = root / name
+        try:
+            digest = file_digest(path)
+        except (OSError, EncoderError) as fault:
+            raise BundleError(f"{path}: can't be read ({fault}); {hint}") from None
+        if digest != manifest["files"][name]["sha256"]:
+            raise BundleError(f"{path}: the file is damaged (its digest differs); {hint}")
+
+    with ThreadPoolExecutor(max_workers=2) as pool:  # large files side by side
+        list(pool.map(check, doubted))
+    settled = {name: state for name, state in states.items() if max(state[1:3]) < now - _SETTLED}
+    if settled:
+        _write(root, manifest["seal"], now, settled)
+
+
+def _state(path: Path, entry: Mapping[str, Any], hint: str) -> list[int]:
+    """Return what the file system says of a file: size, times of writing and of change, inode, device."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        raise BundleError(f"{path}: the file is missing; {hint}") from None
+    except OSError as fault:
+        raise BundleError(f"{path}: can't be read ({fault}); {hint}") from None
+    if state.st_size != entry["bytes"]:
+        raise BundleError(f"{path}: {state.st_size} bytes, the manifest says {entry['bytes']}; {hint}")
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev]
+
+
+def _read(root: Path, seal: str, now: int) -> dict[str, list[int]]:
+    """Return the record of the last verification; empty if it is absent, damaged, old or of other files."""
+    try:
+        stored = json.loads(_place(root).read_text(encoding="utf-8"))
+        if stored["seal"] == seal and 0 <= now - stored["hashed"] <= _TRUSTED:
+            return dict(stored["files"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return {}
+
+
+def _write(root: Path, seal: str, now: int, states: Mapping[str, list[int]]) -> None:
+    """Keep a record, where the folder can be written to."""
+    place = _place(root)
+    temporary = place.with_name(f"{place.name}.{os.getpid()}")
+    with suppress(OSError):
+        temporary.write_text(json.dumps({"seal": seal, "hashed": now, "files": states}), encoding="utf-8")
+        temporary.replace(place)
+
+
+def _place(root: Path) -> Path:
+    return root.with_name(RECORD.format(root.name))
