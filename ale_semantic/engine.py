@@ -215,7 +215,9 @@ class Engine(EngineParts):
         """Return the text of the best passage of each card that may be read again, blank for others or none."""
         rows, space = ranking.best_passage, ranking.space or self.ranker.space
         texts = [""] * len(self.catalogue)
-        for card in descending(ranking.fused, mask)[:DEPTH] if rows is not None else ():
+        if rows is None:
+            return texts
+        for card in descending(ranking.fused, mask)[:DEPTH]:
             texts[card] = space.passages.passage(int(rows[card]), self.catalogue.cards).text
         return texts
 

@@ -116,7 +116,7 @@ class MultilingualRanker:
 
 def _best(own: Scores) -> Sequence[int]:
     """Return the rows that any ranking of a large catalogue must score too."""
-    return np.argsort(-own, kind="stable")[:CANDIDATES].tolist()
+    return [int(row) for row in np.argsort(-own, kind="stable")[:CANDIDATES]]
 
 
 def _joined(own: Scores, english: Ranking) -> Scores:

@@ -137,7 +137,7 @@ def _empty_lists(vectors: Vectors, coder: Coder) -> Any:
 
     count, size = list_count(len(vectors)), coder.directions.shape[1]
     rows = _sample(np.random.default_rng(_SEED), len(vectors), count * _ROWS_A_LIST)
-    trained = faiss.Kmeans(size, count, niter=_ROUNDS, seed=_SEED, max_points_per_centroid=_ROWS_A_LIST)
+    trained: Any = faiss.Kmeans(size, count, niter=_ROUNDS, seed=_SEED, max_points_per_centroid=_ROWS_A_LIST)
     trained.train(coder.codes(np.asarray(vectors[rows], dtype=np.float32)))
     centres = faiss.IndexFlatL2(size)
     centres.add(trained.centroids)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +109,7 @@ class LateIndex:
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
         """Read an index that `write` wrote."""
-        arrays = {name: mapped(folder / f"{name}.npy") for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: mapped(folder / f"{name}.npy") for name in _ARRAYS}
         return cls(**arrays)
 
     def subset(self, cards: NDArray[np.int64]) -> LateIndex:

@@ -74,7 +74,13 @@ class Likeness:
     @classmethod
     def measured(cls, sample: CardViews) -> Likeness:
         """Measure a sample of at least one card."""
-        plain = cls(sample.overview.mean(axis=0), sample.steps.mean(axis=0), np.zeros(5), np.ones(5), 1.0)
+        plain = cls(
+            sample.overview.mean(axis=0),
+            sample.steps.mean(axis=0),
+            np.zeros(5, np.float32),
+            np.ones(5, np.float32),
+            1.0,
+        )
         views = plain._views(sample, sample)
         means = np.array([view.mean() for view in views], dtype=np.float32)
         spreads = np.array([view.std() for view in views], dtype=np.float32)
@@ -115,16 +121,16 @@ def _piece_cosines(ones: LateIndex, others: LateIndex) -> Matrix:
 def _weights(index: LateIndex, known: NDArray[np.int32]) -> Matrix:
     """Return the weights of the known pieces in each card, in the unit length of all its pieces."""
     cards = len(index.starts) - 1
+    if not len(known):
+        return np.zeros((cards, 0), dtype=np.float32)
     worth = np.where(index.discount > 0, _STEPS_WORTH, _HEAD_WORTH) * index.idf[index.tokens]
     owners = np.repeat(np.arange(cards), np.diff(index.starts))
     pieces, place = np.unique(owners * np.int64(len(index.idf)) + index.tokens, return_inverse=True)
     summed = np.bincount(place, weights=worth, minlength=len(pieces))
     holders, tokens = np.divmod(pieces, max(1, len(index.idf)))
     lengths = np.sqrt(np.bincount(holders, weights=summed**2, minlength=cards))
-    columns = np.searchsorted(known, tokens)
-    found = (columns < len(known)) & (
-        known[np.minimum(columns, max(len(known) - 1, 0))] == tokens if len(known) else False
-    )
+    columns = np.minimum(np.searchsorted(known, tokens), len(known) - 1)
+    found = known[columns] == tokens
     weights = np.zeros((cards, len(known)), dtype=np.float32)
     weights[holders[found], columns[found]] = (summed / np.maximum(lengths[holders], 1e-9))[found]
     return weights

@@ -92,7 +92,7 @@ def test_a_score_depends_neither_on_the_page_nor_on_the_filter(engine: Engine, q
     whole = {hit.task_id: hit.score for hit in engine.search(query, k=79).hits}
     assert len(whole) == 79
     for options in ({"k": 5}, {"k": 3, "offset": 9}, {"where": "domain = science"}, {"min_band": "weak"}):
-        for hit in engine.search(query, **options).hits:  # type: ignore[arg-type]
+        for hit in engine.search(query, **options).hits:
             assert hit.score == pytest.approx(whole[hit.task_id], abs=1e-5)
 
 
@@ -116,7 +116,7 @@ def test_hits_below_a_band_are_left_out_and_all_others_counted(engine: Engine, e
 
 def test_similar_cards(engine: Engine, exact: Engine) -> None:
     for options in ({}, {"unlike": ["science/audit_orbit"]}, {"text": "audit a lease"}, {"where": "domain = legal"}):
-        found, true = (one.similar("legal/audit_ledger", k=5, **options) for one in (engine, exact))  # type: ignore[arg-type]
+        found, true = (one.similar("legal/audit_ledger", k=5, **options) for one in (engine, exact))
         assert found.total == true.total
         assert "legal/audit_ledger" not in ids(found)
         assert len(set(ids(found)) & set(ids(true))) >= 3
