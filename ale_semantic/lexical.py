@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.bm25 import Occurrences, postings
 from ale_semantic.card_words import SHORTEST_SPELLED as SHORTEST_SPELLED
 from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field, TaskCard
@@ -96,26 +96,53 @@ class LexicalIndex:
 
 
 class LexicalBuilder:
-    """Indexes cards that come one after the other: of each it keeps its terms and their counts alone."""
+    """Indexes cards that come one after the other: of each it keeps the numbers of its terms alone."""
 
     def __init__(self) -> None:
         """Begin an index."""
         self._vocabulary: dict[str, int] = {}
         self._words: set[str] = set()
-        self._occurrences = Occurrences()
+        self._corpus = _Corpus()
 
     def add(self, card: CardWords) -> None:
         """Add the next card."""
-        counts: dict[int, int] = {}
         for field, weight in FIELD_WEIGHTS.items():
             for term in card.terms[field]:
                 number = self._vocabulary.setdefault(term, len(self._vocabulary))
-                counts[number] = counts.get(number, 0) + weight
-        self._occurrences.add(counts)
+                self._corpus.terms.extend((number,) * weight)
+        self._corpus.ends.append(len(self._corpus.terms))
         self._words.update(card.spelled)
 
     def finish(self) -> LexicalIndex:
         """Weigh all terms."""
-        found = postings(self._occurrences, len(self._vocabulary))
-        cards = len(self._occurrences)
-        return LexicalIndex(self._vocabulary, found.data, found.indices, found.indptr, cards, words=sorted(self._words))
+        import bm25s
+
+        if not self._vocabulary:  # which bm25s can't take
+            nothing = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64)
+            return LexicalIndex({}, *nothing, len(self._corpus), words=[])
+        model = bm25s.BM25(method="lucene")
+        found = model.build_index_from_ids(range(len(self._vocabulary)), self._corpus, show_progress=False)
+        return LexicalIndex(
+            vocabulary=self._vocabulary,
+            data=np.asarray(found["data"], dtype=np.float32),
+            indices=np.asarray(found["indices"], dtype=np.int32),
+            indptr=np.asarray(found["indptr"], dtype=np.int64),
+            cards=len(self._corpus),
+            words=sorted(self._words),
+        )
+
+
+class _Corpus:
+    """The terms of all cards by number, 4 bytes each; a card's are made a list, as bm25s wants them, when it asks."""
+
+    def __init__(self) -> None:
+        self.terms, self.ends = array("i"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        start = 0
+        for end in self.ends:
+            yield self.terms[start:end].tolist()
+            start = end

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from toy import toy_card, toy_cards
 
-from ale_semantic.analysis import terms
-from ale_semantic.lexical import FIELD_WEIGHTS, LexicalIndex
-from ale_semantic.texts import field_text
+from ale_semantic.lexical import LexicalBuilder, LexicalIndex
 
 TOYS = toy_cards()
 
@@ -71,27 +69,6 @@ def test_words_for_spelling_are_whole_and_long_enough(index: LexicalIndex) -> No
     assert list(index.words) == sorted(set(index.words))
 
 
-def test_the_weights_are_those_of_bm25s() -> None:
-    import bm25s
-
-    corpus = [[t for f, w in FIELD_WEIGHTS.items() for t in terms(field_text(card, f)) * w] for card in TOYS]
-    model = bm25s.BM25(method="lucene")
-    model.index(corpus, show_progress=False, create_empty_token=False)
-    theirs, ours = model.scores, LexicalIndex.build(TOYS)
-    assert set(ours.vocabulary) == set(model.vocab_dict)
-    for term, number in model.vocab_dict.items():
-        own, given = (
-            slice(*ours.indptr[[ours.vocabulary[term], ours.vocabulary[term] + 1]]),
-            slice(*theirs["indptr"][[number, number + 1]]),
-        )
-        assert ours.indices[own].tolist() == sorted(theirs["indices"][given].tolist())
-        order = np.argsort(theirs["indices"][given])
-        np.testing.assert_allclose(ours.data[own], theirs["data"][given][order], rtol=1e-6)
-
-
-def test_many_occurrences_are_weighed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = LexicalIndex.build(TOYS)
-    monkeypatch.setattr("ale_semantic.bm25._BLOCK", 7)
-    parts = LexicalIndex.build(TOYS)
-    for name in ("data", "indices", "indptr"):
-        assert np.array_equal(getattr(parts, name), getattr(whole, name)), name
+def test_a_catalogue_without_a_single_term_is_indexed() -> None:
+    empty = LexicalBuilder().finish()
+    assert (empty.cards, list(empty.scores([("word", 1.0)])), list(empty.cards_with("word"))) == (0, [], [])

@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "types", "errors", "settings", "once"),
     ("fields", "machine", "vocabulary*", "cards", "texts", "arrays"),
     ("sources*", "card_store", "card_gatherer", "catalogue"),
-    ("analysis", "filters*", "facet*", "card_words", "bm25", "lexical", "fusion", "languages", "glossary", "names"),
+    ("analysis", "filters*", "facet*", "card_words", "lexical", "fusion", "languages", "glossary", "names"),
     ("embeddings*", "skill*", "bands", "evidence"),
     (
         "reranking",
