@@ -10,6 +10,8 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 USER_STAMP := $(VENV)/.installed
+# Compiled once here, so that no start has to, also where Python is told to write no bytecode.
+COMPILE := $(BIN)/python -m compileall -q ale_semantic app embeddings
 DEV_STAMP := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -43,8 +45,10 @@ $(BIN)/python:
 $(USER_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing into $(VENV): some minutes and about 2 GB on first use"
 	$(INSTALL) -e .
+	@$(COMPILE)
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[dev]'
+	@$(COMPILE)
 	@touch $(USER_STAMP) $@

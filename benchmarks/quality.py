@@ -144,8 +144,9 @@ def cross_validation(engine: Engine, judged: Sequence[JudgedQuery], shown: Seque
             held_out[folds == fold] = table[best][folds == fold]
         means.append(held_out[wanted].mean(axis=0))
     found = np.array(means)
-    print(f"\n{len(runs)} recipes, {_SEEDS} seeds: nDCG@10 mean {found[:, 0].mean():.4f}, worst {found[:, 0].min():.4f}; "
-          f"MRR mean {found[:, 1].mean():.4f}, worst {found[:, 1].min():.4f} ({int(wanted.sum())} queries)")  # fmt: skip
+    ndcg = f"nDCG@10 mean {found[:, 0].mean():.4f}, worst {found[:, 0].min():.4f}"
+    mrr = f"MRR mean {found[:, 1].mean():.4f}, worst {found[:, 1].min():.4f}"
+    print(f"\n{len(runs)} recipes, {_SEEDS} seeds: {ndcg}; {mrr} ({int(wanted.sum())} queries)")
 
 
 def main() -> None:

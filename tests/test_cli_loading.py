@@ -13,14 +13,15 @@ from ale_semantic.cli.loading import COMMANDS, application, whole_application
 
 
 def names(app: typer.Typer) -> list[str | None]:
-    return [info.name for info in (*app.registered_commands, *app.registered_groups)]
+    commands = [info.name for info in app.registered_commands]
+    return commands + [info.name for info in app.registered_groups]
 
 
 def test_the_list_of_commands_says_what_the_commands_say_of_themselves() -> None:
     whole = whole_application()
     own = {info.name: str(info.callback.__doc__).splitlines()[0] for info in whole.registered_commands if info.callback}
     own |= {
-        info.typer_instance.info.name: info.typer_instance.info.help
+        info.typer_instance.info.name: str(info.typer_instance.info.help)
         for info in whole.registered_groups
         if info.typer_instance
     }

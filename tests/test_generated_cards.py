@@ -12,7 +12,7 @@ from ale_semantic import Catalogue
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from generated_cards import generated_cards, write_cards
+from generated_cards import generated_cards, write_cards  # type: ignore[import-not-found]
 
 
 def test_one_seed_gives_the_same_cards() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -32,7 +33,7 @@ def test_none_is_a_value_too() -> None:
 
 
 def test_after_a_fault_it_is_made_again() -> None:
-    answers = iter([ValueError("no"), 3])
+    answers: Iterator[ValueError | int] = iter([ValueError("no"), 3])
 
     def make() -> int:
         answer = next(answers)

@@ -162,7 +162,7 @@ def _no_rung(material: Material, row: int, links: NDArray[np.float64], request: 
     best = int(np.argmax(links[row]))
     if not np.isfinite(links[row, best]):
         return LimitError(f"no task of the pool stands above or below {name}: widen the pool")
-    twins = [material.catalogue.cards[other].task_id for other in np.flatnonzero(material.twins()[row])]
+    twins = [material.catalogue.cards[other].task_id for other in np.flatnonzero(material.twins()[row]).tolist()]
     beside = f" (near twins at no other tier: {', '.join(twins)})" if twins else ""
     other = material.catalogue.cards[best].task_id
     return LimitError(

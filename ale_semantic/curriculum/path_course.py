@@ -179,11 +179,11 @@ def _nodes(material: Material, allowed: Mask, start: int | None, goal: int | Non
         LimitError: if no task of the pool stands in a tier.
     """
     pairs = []
-    for row in np.flatnonzero(allowed):
+    for row in np.flatnonzero(allowed).tolist():
         levels = tiers_of(material.catalogue.cards[row])
         if not levels:
             levels = (0,) if row == start else (2,) if row == goal else ()
-        pairs += [(int(row), level) for level in levels]
+        pairs += [(row, level) for level in levels]
     if not pairs:
         raise LimitError("no task of the pool stands in a tier, so nothing can rise: widen the pool")
     found = np.asarray(pairs, dtype=np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -66,7 +66,7 @@ class Ask:
         return cls(site, state, given, pool_of(state, tuple(map(site.task_id, given.all("exclude")))))
 
     @property
-    def cards(self) -> tuple[TaskCard, ...]:
+    def cards(self) -> Sequence[TaskCard]:
         """Return all tasks, for fields that name one."""
         return self.site.engine.catalogue.cards
 

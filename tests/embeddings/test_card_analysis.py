@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from ale_semantic.embeddings import card_analysis
 from ale_semantic.embeddings.cache import EmbeddingCache
 from ale_semantic.embeddings.card_analysis import VERSION, CardAnalyser
 from ale_semantic.embeddings.relatedness import _products
-from ale_semantic.skill_definitions import load_skills
+from ale_semantic.fusion import Scores
+from ale_semantic.skill_definitions import Skill, load_skills
 from ale_semantic.skill_model import cue_scores
 from ale_semantic.types import TaskCard
 
@@ -22,9 +24,14 @@ from ale_semantic.types import TaskCard
 def test_known_cards_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cards, skills = toy_cards(), load_skills()
     read: list[TaskCard] = []
+
+    def note(cards: Sequence[TaskCard], skills: Sequence[Skill]) -> list[Scores]:
+        read.extend(cards)
+        return []
+
     with EmbeddingCache.open(tmp_path, limit=10**9) as cache:
         first = CardAnalyser(cache, skills).analyse(cards)
-        monkeypatch.setattr(card_analysis, "cue_scores", lambda cards, skills: read.extend(cards) or [])
+        monkeypatch.setattr(card_analysis, "cue_scores", note)
         again = CardAnalyser(cache, skills).analyse(cards)
     assert [one.words for one in again] == [one.words for one in first] == [CardWords.of(card) for card in cards]
     assert read == []

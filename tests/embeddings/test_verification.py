@@ -51,7 +51,7 @@ def later(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
 
 def root(index: Path) -> Path:
     paths: BundlePaths = open_generation(index)[0]
-    return paths.root
+    return Path(paths.root)
 
 
 def record(index: Path) -> Path:

@@ -15,6 +15,7 @@ from ale_semantic.evaluation.measures import NDCG, no_answer
 from ale_semantic.evaluation.report import TOTAL, evaluate
 from ale_semantic.evaluation.runs import run_engine
 from ale_semantic.languages import ENGLISH, detect_language
+from ale_semantic.once import Once
 
 DATA = Path(__file__).parent.parent / "data"
 QUERIES = DATA / "multilingual_queries.jsonl"
@@ -60,7 +61,7 @@ def test_chinese_terms_deep_in_the_cards(real_engine: Engine) -> None:
 def test_without_the_extra_five_languages_are_read_by_the_glossary(
     real_engine: Engine, judged: list[JudgedQuery]
 ) -> None:
-    plain = replace(real_engine, router=replace(real_engine.router, multilingual=None))
+    plain = replace(real_engine, router=replace(real_engine.router, multilingual=Once(lambda: None)))
     own = [query for query in judged if languages()[query.qid] in ("zh", "es", "de", "ja", "fr")]
     assert evaluate(run_engine(plain, own), own).means[TOTAL][NDCG].mean >= 0.78
     result = plain.search("contar colonias de levadura", k=1)
