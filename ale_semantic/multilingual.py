@@ -21,6 +21,7 @@ from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.languages import ENGLISH, language_name
 from ale_semantic.once import Once
+from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Component, Ranker, Ranking, fuse
 from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
@@ -111,7 +112,7 @@ class MultilingualRanker:
     def _spread(self, own: Scores) -> Scores:
         if self.ranker.related is None:
             return own
-        return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.ranker.related), dtype=np.float32)
+        return np.asarray(own + SPREAD * weighted_sum(softmax(SHARPNESS * own), self.ranker.related), dtype=np.float32)
 
 
 def _best(own: Scores) -> Sequence[int]:

@@ -20,6 +20,7 @@ from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.evidence import gather_evidence
 from ale_semantic.fusion import Mask, Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
+from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVector
 from ale_semantic.skills import SkillTable
 from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
@@ -219,7 +220,7 @@ class Ranker:
         """Return standardised scores to which related cards have lent theirs."""
         if self.related is None:
             return own
-        return np.asarray(own + SPREAD * (softmax(SHARPNESS * own) @ self.related), dtype=np.float32)
+        return np.asarray(own + SPREAD * weighted_sum(softmax(SHARPNESS * own), self.related), dtype=np.float32)
 
     def rank_step(self, named: Ranking, wish: Ranking, row: int, preference: Scores) -> Ranking:
         """Score all cards as a step from one card: near to it, near to the wish's words, on the right tier.

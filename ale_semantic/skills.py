@@ -16,6 +16,7 @@ from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import AleSemanticError, BundleError
 from ale_semantic.facet_fields import FacetField, FieldKind
 from ale_semantic.fusion import Mask, Scores
+from ale_semantic.products import dots, weighted_sum
 from ale_semantic.skill_definitions import (
     Skill,
     definitions_digest,
@@ -188,7 +189,7 @@ class SkillTable:
         Args:
             vector: the query's unit vector, shape (dimension,).
         """
-        cosines = self.vectors @ vector
+        cosines = dots(self.vectors, vector)
         if len(cosines) < 2 or cosines.std() < 1e-6:
             return ()
         gate = self.gate if self.gate is not None else cosines.mean() + _STANDS_OUT * cosines.std()
@@ -218,9 +219,9 @@ class SkillTable:
             Scores of shape (cards,), the skills' affinities averaged by the softmax of the query's nearness to
             them, and the cosine of the nearest phrasing of any skill.
         """
-        near = np.maximum.reduceat(self.phrasings @ vector, phrasing_starts(self.skills))
+        near = np.maximum.reduceat(dots(self.phrasings, vector), phrasing_starts(self.skills))
         share = np.exp(_SHARPNESS * (near - near.max()))
-        return np.asarray(share / share.sum() @ self.affinity, dtype=np.float32), float(near.max())
+        return weighted_sum(share / share.sum(), self.affinity), float(near.max())
 
     def facet(self) -> dict[FacetField, list[tuple[str, ...]]]:
         """Return the facet of the skills with each card's values."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
 from ale_semantic.errors import BundleError
+from ale_semantic.products import dots
 from ale_semantic.types import PlanKind, SearchPlan
 
 from .codes import Coder, inner_index, kind_of, make_index
@@ -128,6 +129,8 @@ class FaissBackend:
     def scores(self, vectors: Vectors, rows: Rows | None) -> Vectors:
         """Return the cosine of each query row with each of `rows`, within [-1, 1]."""
         chosen = self.vectors if rows is None else self.vectors[rows]
+        if len(vectors) == 1:
+            return np.clip(dots(chosen, vectors[0])[None, :], -1.0, 1.0)
         return np.asarray(np.clip(vectors @ chosen.T, -1.0, 1.0), dtype=np.float32)
 
     def _scanned(
@@ -153,7 +156,7 @@ class FaissBackend:
 
     def _nearest(self, query: Vectors, rows: Rows, wanted: int) -> _Ranked:
         """Return at least the wanted nearest of the rows."""
-        cosines = np.einsum("ij,j->i", self.vectors[rows], query)  # in one thread: BLAS waits for others to wake up
+        cosines = dots(self.vectors[rows], query)
         if len(rows) > wanted + _SPARE:
             last = np.partition(cosines, len(rows) - wanted)[len(rows) - wanted]
             rows = rows[cosines >= last - _TIE]

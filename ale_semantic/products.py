@@ -1,0 +1,38 @@
+"""Products for one query, in one thread.
+
+BLAS divides even small products among threads and lets those spin for a while afterwards: on a busy machine that
+takes several times longer than the work itself, and it takes the processors from the encoder of the next query.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float32]
+
+_ALONE = 1 << 17  # multiplications of one product that BLAS does not divide; OpenBLAS begins at twice as many
+
+
+def dots(rows: Matrix, vector: Matrix) -> Matrix:
+    """Return the dot product of each row with a vector, shape (rows,); that of equal rows is equal."""
+    return np.asarray(np.einsum("ij,j->i", rows, vector), dtype=np.float32)
+
+
+def weighted_sum(weights: Matrix, rows: Matrix) -> Matrix:
+    """Return the sum of rows, each times its weight, shape (columns,)."""
+    return np.asarray(np.einsum("i,ij->j", weights, rows), dtype=np.float32)
+
+
+def product(rows: Matrix, columns: Matrix) -> Matrix:
+    """Return the matrix product of many rows with a few columns, shape (rows, columns), a block of rows at a time."""
+    count, width = columns.shape
+    block = max(1, _ALONE // max(1, count * width))
+    blocks = len(rows) // block
+    whole = blocks * block
+    found = np.empty((len(rows), width), dtype=np.float32)
+    # One call over a stack of blocks: each is a product of its own to BLAS.
+    stack, into = rows[:whole].reshape(blocks, block, count), found[:whole].reshape(blocks, block, width)
+    np.matmul(stack, columns, out=into)
+    np.matmul(rows[whole:], columns, out=found[whole:])
+    return found

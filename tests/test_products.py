@@ -1,0 +1,34 @@
+"""Products in one thread: the same numbers as NumPy's own."""
+
+import numpy as np
+import pytest
+
+from ale_semantic.products import dots, product, weighted_sum
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "width"), [(0, 4, 3), (1, 4, 3), (5000, 128, 13), (700, 384, 300), (3, 2, 0)]
+)
+def test_product_is_that_of_numpy(rows: int, count: int, width: int) -> None:
+    random = np.random.default_rng(1)
+    left = random.standard_normal((rows, count)).astype(np.float32)
+    right = random.standard_normal((width, count)).astype(np.float32).T
+    found = product(left, right)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, left @ right, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_rows_have_equal_dots_wherever_they_stand() -> None:
+    random = np.random.default_rng(2)
+    rows = random.standard_normal((1001, 384)).astype(np.float32)
+    rows[[3, 500, 1000]] = rows[7]
+    vector = random.standard_normal(384).astype(np.float32)
+    found = dots(rows, vector)
+    np.testing.assert_allclose(found, rows @ vector, rtol=1e-4, atol=1e-4)
+    assert len(set(found[[3, 7, 500, 1000]].tolist())) == 1
+
+
+def test_weighted_sum_is_a_product_with_a_row() -> None:
+    random = np.random.default_rng(3)
+    weights, rows = random.random(157).astype(np.float32), random.random((157, 40)).astype(np.float32)
+    np.testing.assert_allclose(weighted_sum(weights, rows), weights @ rows, rtol=1e-5)
