@@ -130,7 +130,7 @@ class EngineHolder:
         self._retired: list[_Held] = []
         self._lock = threading.Lock()
         self._reloading = threading.Lock()
-        self._refused = ""  # a generation that couldn't be opened; the watch doesn't try it again
+        self._refused: str | None = None  # what couldn't be opened; the watch doesn't try it again
         self._problem = ""
         self._stop = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -198,19 +198,19 @@ class EngineHolder:
         """
         with self._reloading:
             root = current_root(self.folder)
-            if root is not None and root.name == self.current.generation:
-                self._problem = ""
+            if _name(root) == self.current.generation:
+                self._refused, self._problem = None, ""
                 self._telemetry.reload("unchanged")
                 return False
             try:
                 index = self._opened()
             except Exception as fault:
-                self._refused = root.name if root is not None else ""
+                self._refused = _name(root)
                 self._problem = str(fault) if isinstance(fault, AleSemanticError) else type(fault).__name__
                 self._telemetry.reload("failed", problem=self._problem)
                 raise
             self._swap(index)
-            self._refused = self._problem = ""
+            self._refused, self._problem = None, ""
             self._telemetry.reload("opened")
             self._told(index)
             return True
@@ -266,8 +266,9 @@ class EngineHolder:
 
     def _watch(self) -> None:
         while not self._stop.wait(self._config.watch_seconds):
-            root = current_root(self.folder)
-            if root is None or root.name in (self.current.generation, self._refused):
+            name = _name(current_root(self.folder))
+            # The one that is open is looked at again only to take a complaint back: it was put in place of a bad one.
+            if name == self._refused or (name == self.current.generation and not self._problem):
                 continue
             try:
                 self.reload()
@@ -285,6 +286,11 @@ class EngineHolder:
             revision=identity.revision,
             dimension=identity.dimension,
         )
+
+
+def _name(root: Path | None) -> str:
+    """Return the name of a generation, blank where the folder names none (any more)."""
+    return root.name if root is not None else ""
 
 
 def _generation(engine: Engine) -> str:

@@ -288,3 +288,14 @@ def test_no_index_is_told_at_the_start(tmp_path: Path) -> None:
     config = ServiceConfig.exactly(index=tmp_path)
     with pytest.raises(BundleError, match="no index"):
         EngineHolder.open(tmp_path, config, Telemetry(config))
+
+
+def test_watch_tells_of_a_lost_index_and_of_its_return(opened: Callable[..., EngineHolder], folder: Path) -> None:
+    holder = opened(watch_seconds=0.01)
+    named = (folder / "CURRENT").read_text()
+    holder.watch()
+    (folder / "CURRENT").write_text("g-nothing\n")
+    until(lambda: bool(holder.problem))
+    assert first_title(holder)
+    (folder / "CURRENT").write_text(named)
+    until(lambda: not holder.problem)
