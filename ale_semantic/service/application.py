@@ -14,10 +14,20 @@ from starlette.routing import Match, Mount, Route
 
 from ale_semantic.errors import AleSemanticError
 
-from . import curriculum_routes, documentation, embedding_routes, guarding, health_routes, search_routes, task_routes
+from . import (
+    curriculum_routes,
+    documentation,
+    embedding_routes,
+    guarding,
+    health_routes,
+    search_routes,
+    sessions,
+    task_routes,
+)
 from .core import Service
 from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
+from .route_table import HeadsAsGets, RouteTable, is_own
 from .validation import unreadable_body, validation_problem
 
 if TYPE_CHECKING:
@@ -27,9 +37,6 @@ if TYPE_CHECKING:
     from ale_semantic.engine import Engine
 
 _Value = TypeVar("_Value")
-# What stands below these is never the page's: a wrong address there is told as a problem.
-_OWN_PATHS: tuple[str, ...] = ("/api", "/v1", "/mcp", "/docs", "/redoc", "/openapi.json", "/static-docs")
-_OWN_PATHS += ("/healthz", "/readyz", "/metrics", "/sign-in", "/sign-out")
 
 
 def create_app(service: Service) -> FastAPI:
@@ -43,12 +50,19 @@ def create_app(service: Service) -> FastAPI:
     )
     app.openapi = partial(documentation.schema, app)  # type: ignore[method-assign]
     app.state.service = service
-    app.include_router(documentation.router)
-    app.include_router(search_routes.router)
-    app.include_router(task_routes.router)
-    app.include_router(curriculum_routes.router)
-    app.include_router(embedding_routes.router)
-    app.include_router(health_routes.router)
+    routers = (
+        documentation.router,
+        search_routes.router,
+        task_routes.router,
+        curriculum_routes.router,
+        embedding_routes.router,
+        health_routes.router,
+    )
+    for router in routers:
+        app.include_router(router)
+    told = [*routers, sessions.router]  # the last is the guards' own
+    app.state.table = RouteTable([*app.routes, *(route for router in told for route in router.routes)])
+    app.add_middleware(HeadsAsGets, table=app.state.table)
     guarding.install(app, service)
     if service.config.mcp:
         app.state.mcp = mcp_application(service)
@@ -79,10 +93,7 @@ class _Rest(Mount):
     """What is mounted at the root and leaves the service's own paths alone."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        path = str(scope.get("path", ""))
-        if any(path == own or path.startswith(f"{own}/") for own in _OWN_PATHS):
-            return Match.NONE, {}
-        return super().matches(scope)
+        return (Match.NONE, {}) if is_own(str(scope.get("path", ""))) else super().matches(scope)
 
 
 @asynccontextmanager
@@ -110,7 +121,10 @@ async def _on_http_fault(request: Request, fault: Exception) -> Response:
     fault = cast(HTTPException, fault)
     if fault.status_code == 400:  # FastAPI's own: a body so malformed that even its fault has no place
         return unreadable_body().response(request.scope)
-    return problem_of_status(fault.status_code, str(fault.detail), fault.headers).response(request.scope)
+    headers = {name.lower(): value for name, value in (fault.headers or {}).items()}
+    if fault.status_code == 405 and (methods := request.app.state.table.methods(request.scope)):
+        headers["allow"] = ", ".join(methods)  # all of them, where the framework names the first route's
+    return problem_of_status(fault.status_code, str(fault.detail), headers).response(request.scope)
 
 
 async def _on_bad_request(request: Request, fault: Exception) -> Response:

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .asgi import client_address, header, refuse, state_of, with_headers
+from .route_table import RouteTable, is_own
 from .telemetry import RequestRecord, Telemetry
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _VALID_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_OWN_PATHS = frozenset(("/mcp", "/openapi.json", "/docs", "/redoc"))  # routes that leave no template
+_MCP = "/mcp"  # a route that leaves no template
 _GONE = 499  # the client went away before its answer began; the usual number for it in logs
 _SUSPICIOUS = frozenset((401, 403, 413, 429, 431))  # whoever runs the service wants to know from where
 
@@ -117,14 +118,21 @@ def route_template(scope: Scope, own: Any) -> str:
     Args:
         scope: the request, after it was answered.
         own: the service's application; what another one answered is the page's.
+
+    A request that was refused before it reached a route goes by the one that it was meant for.
     """
-    path = scope["path"]
     if scope.get("app") is not own:
         return "page"
     template = getattr(scope.get("route"), "path", None)
     if template:
         return str(template)
-    return path if path in _OWN_PATHS else "unmatched"
+    if scope["path"] == _MCP:
+        return _MCP
+    state = getattr(own, "state", None)
+    if hasattr(state, "page") and not is_own(scope["path"]):
+        return "page"
+    table: RouteTable | None = getattr(state, "table", None)
+    return (table.template(scope) if table is not None else None) or "unmatched"
 
 
 def _request_id(scope: Scope) -> str:
