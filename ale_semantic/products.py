@@ -6,11 +6,14 @@ takes several times longer than the work itself, and it takes the processors fro
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
+_BLOCK = 64  # rows: with so many, a block and its product stay in the processor's nearest cache
 _ALONE = 1 << 17  # multiplications of one product that BLAS does not divide; OpenBLAS begins at twice as many
 
 
@@ -36,3 +39,33 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
     np.matmul(stack, columns, out=into)
     np.matmul(rows[whole:], columns, out=found[whole:])
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Many rows laid out for products with a few, which then take two thirds of the time.
+
+    `blocks` has shape (blocks, columns, rows of one), `rest` holds the last rows, (columns, rows).
+    """
+
+    blocks: Matrix
+    rest: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix) -> Turned:
+        """Lay out rows, shape (rows, columns)."""
+        blocks = len(rows) // _BLOCK
+        whole = rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, rows.shape[1])
+        return cls(np.ascontiguousarray(whole.transpose(0, 2, 1)), np.ascontiguousarray(rows[blocks * _BLOCK :].T))
+
+    def product(self, few: Matrix) -> Matrix:
+        """Return the dot product of each of a few rows with each of the many, shape (few, many)."""
+        blocks, count, width = self.blocks.shape
+        found = np.empty((len(few), blocks * width + self.rest.shape[1]), dtype=np.float32)
+        into = found[:, : blocks * width].reshape(len(few), blocks, width).transpose(1, 0, 2)  # a view of the same
+        step = max(1, _ALONE // max(1, count * width))
+        for start in range(0, len(few), step):
+            some = slice(start, start + step)
+            np.matmul(few[some], self.blocks, out=into[:, some])
+            np.matmul(few[some], self.rest, out=found[some, blocks * width :])
+        return found

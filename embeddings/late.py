@@ -7,7 +7,7 @@ averaged into one vector, and vectors are projected to a few dimensions by the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.products import product
+from ale_semantic.products import Turned, product
 
 from .arrayfile import GrowingArray
 from .encoder import TokenVectors, Vectors
@@ -25,6 +25,7 @@ PROJECTED = 128  # dimensions; on the development queries they rank as well as a
 STEPS_DISCOUNT = 0.05  # a word of the must-do steps counts this much less than one of title, summary and software
 LEAST_IDF = 0.1  # word pieces that stand in nearly all cards are not looked up
 _ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
+_MOST_TURNED = 64_000_000  # bytes: more isn't kept twice in memory
 _BLOCK = 65_536  # rows that are projected at once
 _SUMMED = 8192  # rows whose products are summed up at once
 
@@ -65,6 +66,25 @@ class CardTokens:
         return cls(pairs[1], pairs[0], _unit(sums), every)
 
 
+class _Rows:
+    """The rows of an index, laid out anew by the second query: the first is often the only one of its process."""
+
+    __slots__ = ("_queries", "_turned")
+
+    def __init__(self) -> None:
+        self._queries = 0
+        self._turned: Turned | None = None
+
+    def product(self, few: Vectors, rows: Vectors) -> Vectors:
+        """Return the dot product of each of a few rows with each of the index's, always the same, shape (few, rows)."""
+        self._queries += 1  # two threads may both be the first, or lay them out twice: that costs time alone
+        if self._turned is None:
+            if self._queries == 1 or rows.nbytes > _MOST_TURNED:
+                return product(rows, few.T).T
+            self._turned = Turned.of(rows)
+        return self._turned.product(few)
+
+
 @dataclass(frozen=True, slots=True)
 class LateIndex:
     """The pooled tokens of all cards.
@@ -82,6 +102,7 @@ class LateIndex:
     projection: Vectors
     idf: NDArray[np.float32]
     counted: int = 0
+    rows: _Rows = field(default_factory=_Rows, compare=False)
 
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
@@ -99,6 +120,7 @@ class LateIndex:
             discount=self.discount[rows],
             vectors=self.vectors[rows],
             counted=self.counted or len(self.starts) - 1,
+            rows=_Rows(),
         )
 
     def scores(self, query: TokenVectors) -> NDArray[np.float32]:
@@ -115,13 +137,12 @@ class LateIndex:
         if not telling.any() or not len(self.vectors):
             return scores
         filled = np.flatnonzero(np.diff(self.starts))  # reduceat can't take a card without tokens
-        asked = _unit(product(query.vectors[telling], self.projection))
-        similar = product(self.vectors, asked.T)
-        # Rows with one discount stand together: what is the nearest among them is so before it is discounted too.
-        begins = np.union1d(np.flatnonzero(np.diff(self.discount)) + 1, self.starts[:-1][filled])
-        nearest = np.maximum.reduceat(similar, begins) - self.discount[begins, None]
-        nearest = np.maximum.reduceat(nearest, np.searchsorted(begins, self.starts[:-1][filled]))
-        scores[filled] = (nearest @ weights[telling]) / weights[telling].sum()
+        similar = self.rows.product(_unit(product(query.vectors[telling], self.projection)), self.vectors)
+        # Rows of one discount stand together: what is the nearest of them is so before they are discounted, too.
+        begins = np.union1d(np.flatnonzero(np.diff(self.discount)) + 1, self.starts[filled])
+        nearest = np.maximum.reduceat(similar, begins, axis=1) - self.discount[begins]
+        nearest = np.maximum.reduceat(nearest, np.searchsorted(begins, self.starts[filled]), axis=1)
+        scores[filled] = (weights[telling] @ nearest) / weights[telling].sum()
         return scores
 
 
