@@ -94,9 +94,10 @@ class LargeRanker(Ranker):
         base, rows, plan = self._chosen(query.vector[None, :], words, scope)
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)
         norm = Norm.of(sample, weights, words)
-        scored = [self._scored(pool, query, words, norm, skills=skills) for pool in self._pools(rows)]
+        few = list(self._pools(rows)) if len(rows) <= _BLOCK else None
+        scored = [self._scored(pool, query, words, norm, skills=skills) for pool in few or self._pools(rows)]
         own = np.concatenate([one for _, one in scored])
-        fused = own + SPREAD * self._lent(base, rows, own)
+        fused = own + SPREAD * self._lent(base, rows, own, few)
         evidence = self._evidence_of(terms, unknown, base, rows, fused, [parts for parts, _ in scored])
         dense = self._spaced(rows, np.concatenate([parts.best for parts, _ in scored]))
         passages = np.full(self.cards, -1, dtype=np.int64)
@@ -238,19 +239,30 @@ class LargeRanker(Ranker):
             for component, own in rows.items()
         }
 
-    def _lent(self, base: Rows, rows: Rows, own: Scores) -> Scores:
+    def _lent(self, base: Rows, rows: Rows, own: Scores, few: list[Pool] | None) -> Scores:
         """Return what the best candidates lend to each row; the same ones for every filter and page."""
         places = np.searchsorted(rows, base)
         best = places[np.argsort(-own[places], kind="stable")[:_LENDERS]]
-        return np.asarray(softmax(SHARPNESS * own[best]) @ self._related(rows[best].tolist(), rows), dtype=np.float32)
+        return np.asarray(
+            softmax(SHARPNESS * own[best]) @ self._related(rows[best].tolist(), rows, few), dtype=np.float32
+        )
 
-    def _related(self, ones: Sequence[int], rows: Rows) -> NDArray[np.float32]:
-        """Return how related some cards are to each of the rows, shape (ones, rows)."""
+    def _related(self, ones: Sequence[int], rows: Rows, few: list[Pool] | None = None) -> NDArray[np.float32]:
+        """Return how related some cards are to each of the rows, shape (ones, rows).
+
+        Args:
+            ones: rows of cards.
+            rows: the rows to compare them with.
+            few: the pools of these rows, which then hold the ones too, where they are at hand.
+        """
         if not len(ones):
             return np.zeros((0, len(rows)), dtype=np.float32)
         order = np.unique(np.array(ones, dtype=np.int64))
-        first = pool_of(self, order, self.domains.get()).views
-        blocks = [self.likeness.get().between(first, pool.views) for pool in self._pools(rows)]
+        if few is not None and len(few) == 1:
+            first = few[0].views.part(np.searchsorted(rows, order))
+        else:
+            first = pool_of(self, order, self.domains.get()).views
+        blocks = [self.likeness.get().between(first, pool.views) for pool in few or self._pools(rows)]
         return np.concatenate(blocks, axis=1)[np.searchsorted(order, ones)]
 
     def _evidence_of(

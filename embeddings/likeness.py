@@ -15,7 +15,8 @@ from ale_semantic.types import Field
 
 from .encoder import Vectors
 from .late import LateIndex
-from .relatedness import Matrix, field_vectors
+from .passages import PassageKind
+from .relatedness import Matrix
 from .space import VectorSpace
 
 _HEAD_WORTH, _STEPS_WORTH = 3.0, 1.0  # of a word piece in title, summary and software, and in the steps
@@ -41,12 +42,11 @@ class CardViews:
             rows: the row of each card in the catalogue.
             domains: the code of each card's domain.
         """
-        count = len(rows)
-        overview = field_vectors(space, count, Field.OVERVIEW, sentences=False)
-        steps = field_vectors(space, count, Field.MUST_DO, sentences=True)
+        overview = _field_vectors(space, Field.OVERVIEW, sentences=False)
+        steps = _field_vectors(space, Field.MUST_DO, sentences=True)
         missing = ~steps.any(axis=1)
         steps[missing] = overview[missing]
-        subdomain = field_vectors(space, count, Field.SUBDOMAIN, sentences=False)
+        subdomain = _field_vectors(space, Field.SUBDOMAIN, sentences=False)
         return cls(rows, overview, steps, subdomain, domains, space.late)
 
     def part(self, places: NDArray[np.int64]) -> CardViews:
@@ -109,6 +109,18 @@ class Likeness:
             np.clip(ones.subdomain @ others.subdomain.T, 0, None),
             (ones.domains[:, None] == others.domains[None, :]).astype(np.float32),
         )
+
+
+def _field_vectors(space: VectorSpace, field: Field, *, sentences: bool) -> Vectors:
+    """Return what `relatedness.field_vectors` does, several times faster: the passages stand card by card."""
+    kinds = space.passages.kinds
+    grain = (kinds == PassageKind.SENTENCE) if sentences else (kinds != PassageKind.SENTENCE)
+    rows = np.flatnonzero((space.passages.fields == list(Field).index(field)) & grain)
+    means = np.zeros((len(space.starts) - 1, space.identity.dimension), dtype=np.float32)
+    if len(rows):
+        owners, first = np.unique(space.passages.cards[rows], return_index=True)
+        means[owners] = _unit(np.add.reduceat(space.backend.vectors[rows], first, axis=0))
+    return means
 
 
 def _piece_cosines(ones: LateIndex, others: LateIndex) -> Matrix:
