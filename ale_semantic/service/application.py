@@ -28,6 +28,7 @@ from .core import Service
 from .mcp_server import mcp_application
 from .problems import problem_of, problem_of_status
 from .route_table import HeadsAsGets, RouteTable, is_own
+from .strict_requests import BodyFault
 from .validation import unreadable_body, validation_problem
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ async def _on_fault(request: Request, fault: Exception) -> Response:
 
 async def _on_http_fault(request: Request, fault: Exception) -> Response:
     fault = cast(HTTPException, fault)
+    if isinstance(fault, BodyFault):
+        return problem_of(fault.fault).response(request.scope)
     if fault.status_code == 400:  # FastAPI's own: a body so malformed that even its fault has no place
         return unreadable_body().response(request.scope)
     headers = {name.lower(): value for name, value in (fault.headers or {}).items()}

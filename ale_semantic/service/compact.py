@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -178,3 +178,18 @@ def _facts(card: TaskCard) -> dict[str, Any]:
         "os": str(card.os) if card.os else None,
         "software": list(card.software_names[:_SOFTWARE_SHOWN]),
     }
+
+
+def numbered(lines: Iterable[str]) -> list[str]:
+    """Return lines with their places before them."""
+    return [f"{place}. {line}" for place, line in enumerate(lines, start=1)]
+
+
+def joined(head: Sequence[str], lines: Sequence[str]) -> str:
+    """Return the text of an answer: what is said first, then its rows."""
+    return "\n".join([*head, *lines])
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a closeness as it is shown."""
+    return round(value, 3) if value is not None else None

@@ -11,16 +11,8 @@ from pydantic_core import to_json
 
 from ale_semantic.curriculum import (
     CatalogueDiff,
-    CoverageResult,
-    Curriculum,
-    DuplicateReport,
-    LadderResult,
     LeakReport,
     LimitError,
-    PathResult,
-    PrerequisiteResult,
-    SplitResult,
-    SubsetResult,
     chart,
     markdown,
     task_list,
@@ -31,103 +23,19 @@ from ale_semantic.engine import Engine
 from . import curriculum_answers as answers
 from . import curriculum_parameters as parameters
 from .core import Service, service_of
+from .curriculum_designs import DESIGNS, MEDIA_TYPES, Design
 from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form, SubsetParameters
 from .curriculum_responses import described
 from .etags import etag_of, is_known
 from .parameters import Parameters
 from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
+from .strict_requests import StrictRoute
 
 STAGE = "curriculum"
-router = APIRouter(prefix="/api/v1/curriculum", tags=["curriculum"])
+router = APIRouter(prefix="/api/v1/curriculum", tags=["curriculum"], route_class=StrictRoute)
 Serving = Annotated[Service, Depends(service_of)]
 
 _CACHING = "private, no-cache"
-_MEDIA_TYPES = {
-    Form.YAML: "application/yaml",
-    Form.TASKS: "text/plain",
-    Form.MARKDOWN: "text/markdown",
-    ExportForm.TASKS: "text/plain",
-    ExportForm.MARKDOWN: "text/markdown",
-    ExportForm.SVG: "image/svg+xml",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """One kind of curriculum: its address, what may be asked, how it is answered, and as what curriculum."""
-
-    name: str
-    summary: str
-    description: str
-    asked: type[Parameters]
-    answered: type[Record]
-    find: Callable[[Engine, Any], Record]
-    curriculum: Callable[[Any], Curriculum] | None = None
-
-
-DESIGNS = (
-    Design(
-        "ladders",
-        "The same work at rising difficulty",
-        "Finds all ladders of the pool, or the one that a task stands on, with its next rung up and down.",
-        parameters.LadderParameters,
-        LadderResult,
-        answers.find_ladders,
-        answers.ladder_curriculum,
-    ),
-    Design(
-        "path",
-        "An ordered path from a start to a goal",
-        "Tiers never fall, and each step builds on the one before. If nothing meets the limits, the refusal names "
-        "them (`failed`) and offers the nearest path (`offer`).",
-        parameters.PathParameters,
-        PathResult,
-        answers.find_path,
-        Curriculum.of_path,
-    ),
-    Design(
-        "subset",
-        "Tasks that stand for all others",
-        "Chooses k tasks that together stand for the pool or a topic, under quotas and lists. If they can't be met "
-        "together, the refusal names those that fail (`failed`) and offers the nearest choice (`offer`).",
-        parameters.SubsetParameters,
-        SubsetResult,
-        answers.find_subset,
-        Curriculum.of_subset,
-    ),
-    Design(
-        "split",
-        "Train and test tasks that don't leak",
-        "No near twin stands on the other side, and both sides are alike in the balanced fields.",
-        parameters.SplitParameters,
-        SplitResult,
-        answers.find_split,
-    ),
-    Design(
-        "coverage",
-        "Counts by domain, tier and skill; topics and gaps",
-        "Counts the pool, and tells of each topic of a list whether a task covers it well, weakly or not at all.",
-        parameters.CoverageParameters,
-        CoverageResult,
-        answers.find_coverage,
-    ),
-    Design(
-        "duplicates",
-        "Near-duplicate pairs",
-        "Lists pairs of tasks that are alike in wording or meaning, with the text they share.",
-        parameters.DuplicateParameters,
-        DuplicateReport,
-        answers.find_duplicates,
-    ),
-    Design(
-        "prerequisites",
-        "What a task needs and what it opens up",
-        "Names the skills of a task, the tasks that train them before it, and those that come after it.",
-        parameters.PrerequisiteParameters,
-        PrerequisiteResult,
-        answers.find_prerequisites,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +58,7 @@ def _add(design: Design) -> None:
 
     by_get.__annotations__ |= {"asked": Annotated[design.asked, Query()]}
     by_post.__annotations__ |= {"asked": design.asked}
-    forms = [_MEDIA_TYPES[form] for form in (Form.YAML, Form.TASKS, Form.MARKDOWN)] if design.curriculum else []
+    forms = [MEDIA_TYPES[form] for form in (Form.YAML, Form.TASKS, Form.MARKDOWN)] if design.curriculum else []
     once = Depends(_refuse_repeats(design.asked))
     for method, endpoint, suffix in (("GET", by_get, ""), ("POST", by_post, "_by_post")):
         router.add_api_route(
@@ -191,9 +99,16 @@ async def _reply(request: Request, service: Service, design: Design, asked: Any)
     def question(engine: Engine) -> _Page:
         return _written(engine, design, design.find(engine, asked), getattr(asked, "form", Form.JSON))
 
+    service.telemetry.note_query(_text(asked))
     page, index = await _asked(request, service, question)
     headers = {"etag": etag_of(index), "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
     return Response(page.body, page.status, headers, page.media_type)
+
+
+def _text(asked: Parameters) -> str:
+    """Return what is searched for in everyday words, for the log if the settings ask for it."""
+    given = (getattr(asked, name, "") for name in ("start", "goal", "skill", "topic"))
+    return " ".join(text if isinstance(text, str) else "; ".join(text) for text in given).strip()
 
 
 async def _asked(request: Request, service: Service, question: Callable[[Engine], _Page]) -> tuple[_Page, str]:
@@ -205,6 +120,7 @@ async def _asked(request: Request, service: Service, question: Callable[[Engine]
                 return question(engine)
         except LimitError as fault:
             problem = problem_of(fault)
+            request.scope.setdefault("state", {})["problem"] = problem.slug
             told = {
                 **problem.body(path=request.url.path, request_id=request_id_of(request.scope)),
                 "failed": plain(fault.failed),
@@ -226,7 +142,7 @@ def _written(engine: Engine, design: Design, result: Record, form: Form) -> _Pag
             text = task_list(engine, curriculum)
         case _:
             text = markdown(engine, curriculum)
-    return _Page(text.encode(), _MEDIA_TYPES[form])
+    return _Page(text.encode(), MEDIA_TYPES[form])
 
 
 for _design in DESIGNS:
@@ -299,7 +215,7 @@ async def check(request: Request, service: Serving, document: Document) -> Respo
     operation_id="curriculum_export",
     summary="A curriculum file in other forms",
     response_class=Response,
-    responses=described(media_types=[_MEDIA_TYPES[form] for form in ExportForm], only_text=True),
+    responses=described(media_types=[MEDIA_TYPES[form] for form in ExportForm], only_text=True),
     openapi_extra=_YAML_BODY,
 )
 async def export(
@@ -319,7 +235,7 @@ async def export(
                 body = markdown(engine, curriculum).encode()
             case _:
                 body = task_list(engine, curriculum).encode()
-        return _Page(body, _MEDIA_TYPES[asked.form])
+        return _Page(body, MEDIA_TYPES[asked.form])
 
     page, _ = await _asked(request, service, question)
     return _unkept(page)

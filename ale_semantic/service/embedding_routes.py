@@ -17,8 +17,9 @@ from .embedding_models import (
     model_cards,
 )
 from .embeddings import embed
+from .strict_requests import StrictRoute
 
-router = APIRouter(prefix="/v1", tags=["embeddings"])
+router = APIRouter(prefix="/v1", tags=["embeddings"], route_class=StrictRoute)
 Serving = Annotated[Service, Depends(service_of)]
 
 
@@ -63,10 +64,15 @@ async def create_embeddings(service: Serving, asked: EmbeddingRequest) -> Respon
     that is longer than the model takes is cut and marked `truncated`, or refused with `truncation: false`.
     """
     several = isinstance(asked.input, list) and len(asked.input) > 1
+    service.telemetry.note_query(asked.input if isinstance(asked.input, str) else _first_text(asked.input))
     body = await service.ask(
         "embed", lambda index: embed(index, asked, max_batch=service.config.max_batch), bulk=several
     )
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _first_text(given: list[Any]) -> str:
+    return next((one for one in given if isinstance(one, str)), "")
 
 
 @router.get("/models", operation_id="list_models", summary="List the models", responses=_COMMON)

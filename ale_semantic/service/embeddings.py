@@ -141,6 +141,8 @@ def _measured(index: OpenIndex, items: Sequence[_Item], asked: EmbeddingRequest)
         too_long = len(own) > room and identity.name not in _READS_ALL
         if item.code:
             measured.append(item)
+        elif not len(own):
+            measured.append(_Item(code="empty", message=f"{_param(asked, place)} has nothing that the model reads"))
         elif too_long and not asked.truncation:
             name = _param(asked, place)
             message = f"{name} has {len(own)} tokens; the model takes {room}: shorten it, or allow truncation"

@@ -11,6 +11,7 @@ BodyLimit  size and time of bodies
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .admission import Admission
@@ -151,6 +152,8 @@ class Hosts:
         """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan" or scope["path"] in HEALTH:
             await self.app(scope, receive, send)
+        elif sum(name == b"host" for name, _ in scope["headers"]) > 1:  # a proxy might have looked at another one
+            await refuse(ForbiddenError("the request names several hosts"), scope, receive, send)
         elif not self._is_ours(host_name(header(scope, b"host"))):
             fault = ForbiddenError(
                 "this service isn't known by that host name; `allowed_hosts` in its settings adds one"
@@ -179,8 +182,10 @@ class Hosts:
         return not origin or origin.partition("://")[2] == header(scope, b"host")
 
 
+_HOST = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:/@\s]*))(?::[0-9]*)?", re.ASCII)
+
+
 def host_name(value: str) -> str:
-    """Return the name in a Host header, without port, brackets and final dot."""
-    if value.startswith("["):
-        return value[1:].partition("]")[0].lower()
-    return value.partition(":")[0].lower().rstrip(".")
+    """Return the name in a Host header, without port, brackets and final dot; blank if it is no such header."""
+    found = _HOST.fullmatch(value)
+    return (found["v6"] or found["name"] or "").lower().rstrip(".") if found else ""

@@ -24,7 +24,8 @@ from ale_semantic.curriculum.path_request import MOST_STEPS
 from ale_semantic.engine import Engine
 from ale_semantic.types import Tier
 
-from .compact_curriculum import CoverageList, LadderList, PathList, PrerequisiteList, SubsetList
+from .compact_coverage import CoverageList, SubsetList
+from .compact_paths import LadderList, PathList, PrerequisiteList
 from .mcp_tools import Asker, TaskId, Where, answer
 
 MAX_CHOSEN = 100
@@ -88,7 +89,7 @@ class CurriculumTools:
             )
             return PathList.of(path(engine, asked))
 
-        found = await self._ask("mcp_curriculum", question, bulk=True)
+        found = await self._ask("mcp_curriculum", question, text=" ".join((start, goal, skill)).strip(), bulk=True)
         return answer(found, found.text())
 
     async def curriculum_subset(
@@ -119,7 +120,7 @@ class CurriculumTools:
             )
             return SubsetList.of(subset(engine, asked))
 
-        chosen = await self._ask("mcp_curriculum", question, bulk=True)
+        chosen = await self._ask("mcp_curriculum", question, text=topic, bulk=True)
         return answer(chosen, chosen.text())
 
     async def curriculum_ladders(
@@ -166,7 +167,7 @@ class CurriculumTools:
         def question(engine: Engine) -> CoverageList:
             return CoverageList.of(coverage(engine, pool=_pool(where, exclude), topics=topics))
 
-        found = await self._ask("mcp_curriculum", question, bulk=True)
+        found = await self._ask("mcp_curriculum", question, text="; ".join(topics), bulk=True)
         return answer(found, found.text())
 
 

@@ -87,9 +87,11 @@ def mcp_server(
         lifespan: what runs while the server does.
     """
 
-    async def asking(stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def asking(
+        stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
         try:
-            return await ask(stage, question, bulk=bulk)
+            return await ask(stage, question, text=text, bulk=bulk)
         except AleSemanticError as fault:
             raise ToolError(explain(fault)) from fault
 
@@ -152,7 +154,11 @@ def mcp_application(service: Service) -> McpApplication:
     from .curriculum_answers import in_time
     from .problems import problem_of
 
-    async def ask(stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def ask(
+        stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
+        service.telemetry.note_query(text)
+
         def asked(index: OpenIndex) -> _Answer:
             with in_time():
                 return question(index.engine)

@@ -26,8 +26,10 @@ class LocalAsker:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="mcp")
         self._engine: Future[Engine] | None = None
 
-    async def __call__(self, _stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
-        """Answer a question; one client needs no care for others, so bulk ones go with the rest.
+    async def __call__(
+        self, _stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
+        """Answer a question; one client needs no care for others, so bulk ones go with the rest, and nothing is logged.
 
         Raises:
             AleSemanticError: if the engine can't be opened, or refuses what is asked.

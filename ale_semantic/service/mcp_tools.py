@@ -43,9 +43,16 @@ class Asker(Protocol):
     """Whatever answers questions from the engine that is open now, off the event loop."""
 
     def __call__(
-        self, stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False
+        self, stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
     ) -> Awaitable[_Answer]:
-        """Answer a question; `stage` is what its time is booked under, `bulk` says that it may take seconds."""
+        """Answer a question.
+
+        Args:
+            stage: what its time is booked under.
+            question: called with the engine.
+            text: what is searched for, for the log if the settings ask for it.
+            bulk: it may take seconds.
+        """
 
 
 class ShownFacet(StrEnum):
@@ -101,7 +108,7 @@ class FindingTools:
             )
             return HitList.of(found, offset=offset)
 
-        page = await self._ask("mcp_search", question)
+        page = await self._ask("mcp_search", question, text=query)
         return answer(page, page.text())
 
     async def similar(
@@ -139,7 +146,7 @@ class FindingTools:
             )
             return HitList.of(found, offset=offset)
 
-        page = await self._ask("mcp_similar", question)
+        page = await self._ask("mcp_similar", question, text=text)
         return answer(page, page.text())
 
     async def show(
@@ -181,5 +188,5 @@ class FindingTools:
             chosen = [known[name] for name in dict.fromkeys(fields) if name in known]
             return FacetList.of(chosen, counted=found.counted, where=found.where, limit=limit)
 
-        counts = await self._ask("mcp_facets", question)
+        counts = await self._ask("mcp_facets", question, text=query)
         return answer(counts, counts.text())

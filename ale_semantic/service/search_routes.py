@@ -11,8 +11,9 @@ from .models import FacetsAnswer, SearchAnswer
 from .parameters import FacetsParameters, SearchParameters, SimilarParameters
 from .replies import Replies
 from .responses import CACHED, PAGED, described
+from .strict_requests import StrictRoute
 
-router = APIRouter(prefix="/api/v1", tags=["search"])
+router = APIRouter(prefix="/api/v1", tags=["search"], route_class=StrictRoute)
 Desk = Annotated[Replies, Depends(Replies)]
 
 

@@ -13,8 +13,9 @@ from .models import BatchAnswer, CardParts, CatalogueAnswer, ReloadAnswer, Tasks
 from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksParameters
 from .replies import Replies, json_response
 from .responses import CACHED, PAGED, described
+from .strict_requests import StrictRoute
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 Desk = Annotated[Replies, Depends(Replies)]
 
 

@@ -9,6 +9,7 @@ from .problems import Problem
 
 _TOLD = 5  # faults of one request that are named
 _PLACES = frozenset({"body", "query", "path", "header"})
+_TEXT_BRANCH = "str"  # as pydantic calls it
 _LIKENESS = 60  # out of 100, of a name that is offered instead of an unknown one
 
 
@@ -21,6 +22,7 @@ def validation_problem(faults: Sequence[Mapping[str, Any]], known: Iterable[str]
     """
     if faults and faults[0]["type"] == "json_invalid":
         return unreadable_body(_json_fault(faults[0]))
+    faults = _without_branches(faults)
     told = [_sentence(fault) for fault in faults[:_TOLD]]
     if len(faults) > _TOLD:
         told.append(f"and {len(faults) - _TOLD} more")
@@ -63,6 +65,18 @@ def _name(fault: Mapping[str, Any]) -> str:
     parts = [part for place, part in enumerate(fault["loc"]) if place or part not in _PLACES]
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return text.removeprefix(".")[:200]
+
+
+def _without_branches(faults: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the faults with one in place of those of each branch of "a text or a list": pydantic tells of both."""
+    found: list[Mapping[str, Any]] = []
+    for fault in faults:
+        place = tuple(fault["loc"])
+        if place[-1:] == (_TEXT_BRANCH,) and fault["type"] == "string_type":
+            found.append({**fault, "loc": place[:-1], "msg": "Input should be a text or a list of texts"})
+        elif not (fault["type"] == "list_type" and str(place[-1]).startswith("list[")):
+            found.append(fault)
+    return found
 
 
 def _json_fault(fault: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ from ale_semantic.curriculum import (
     task_list,
 )
 from ale_semantic.curriculum.records import Record
-from ale_semantic.service.curriculum_routes import DESIGNS
+from ale_semantic.service.curriculum_designs import DESIGNS
 
 ROOT = "/api/v1/curriculum"
 ORBIT = "science/orbit_fit"

@@ -426,7 +426,18 @@ def test_a_key_that_is_asked_for_must_exist(keys: KeyFile) -> None:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [("a.example:80", "a.example"), ("[::1]:8000", "::1"), ("A.Example.", "a.example"), ("", ""), ("[::1", "::1")],
+    [("a.example:80", "a.example"), ("[::1]:8000", "::1"), ("A.Example.", "a.example"), ("", ""), ("[::1]", "::1")],
 )
 def test_host_names_are_read(value: str, name: str) -> None:
     assert host_name(value) == name
+
+
+@pytest.mark.parametrize("value", ["[::1", "[::1]evil", "localhost:80@evil", "localhost:x", "a b", "127.0.0.1/x"])
+def test_what_is_no_host_names_none(value: str) -> None:
+    assert host_name(value) == ""
+
+
+def test_several_hosts_are_refused(serve: Any) -> None:
+    client = serve()
+    assert client.get("/api/v1/catalogue", headers=[("host", "127.0.0.1:8000")]).status_code == 200
+    assert client.get("/api/v1/catalogue", headers=[("host", "127.0.0.1"), ("host", "evil.example")]).status_code == 403

@@ -62,7 +62,9 @@ def engine(toy_index: Path) -> Engine:
 
 
 def asker(engine: Engine) -> Asker:
-    async def ask(_stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def ask(
+        _stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
         return question(engine)
 
     return ask
@@ -326,7 +328,9 @@ async def test_refusals_name_the_thing_and_the_cure(
 
 
 async def test_a_crash_tells_nothing_of_its_cause(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    async def ask(_stage: str, _question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def ask(
+        _stage: str, _question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
         raise RuntimeError("/home/someone/secret")
 
     async with Client(mcp_server(ask, explain=explain_in_full)) as client:
@@ -337,7 +341,9 @@ async def test_a_crash_tells_nothing_of_its_cause(engine: Engine, caplog: pytest
 
 
 async def test_an_engine_that_can_t_be_opened_is_told(engine: Engine) -> None:
-    async def ask(_stage: str, _question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def ask(
+        _stage: str, _question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
         raise BundleError("the index is damaged: rebuild it")
 
     async with Client(mcp_server(ask, explain=explain_in_full)) as client:
