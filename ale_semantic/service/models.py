@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from ale_semantic.facet_fields import FieldKind
-from ale_semantic.types import Band, Mode, OperatingSystem, Provenance, Tier, Verdict
+from ale_semantic.types import Band, Mode, OperatingSystem, Provenance, SearchPlan, Tier, Verdict
 from ale_semantic.types import Field as CardField
 from ale_semantic.variants import Variant
 
@@ -145,6 +145,7 @@ class SearchAnswer(Page):
     counted: str = Field(description="What the facets count, in words.")
     notices: list[str] = Field(description="What one must know, such as a language that the index doesn't speak.")
     recognised: list[Recognised]
+    plan: SearchPlan | None = Field(description="How the vectors were searched; null where they were not.")
 
 
 class FacetsAnswer(Model):
