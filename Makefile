@@ -5,7 +5,8 @@
 # make docs   write the generated pages of docs/
 
 PYTHON ?= python3
-PYTEST_ARGS ?=
+# Two processes; a file's tests stay together, since they share what is costly to make.
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 VENV := .venv
 BIN := $(VENV)/bin

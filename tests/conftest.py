@@ -57,8 +57,13 @@ def real_cards() -> Path:
 
 @pytest.fixture(scope="session")
 def real_index(real_cards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an index of the real cards, built by the real model once a session (two minutes or more)."""
-    folder = Path(KEPT_INDEX).resolve() if KEPT_INDEX else tmp_path_factory.mktemp("real") / "index"
+    """Return an index of the real cards, built by the real model once a session (two minutes or more).
+
+    Of several processes that run the tests one builds it, and the others wait and find nothing to do.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
+    folder = Path(KEPT_INDEX).resolve() if KEPT_INDEX else shared / "real-index"
     build_index(Catalogue.load(real_cards), folder, wait=600)
     return folder
 
