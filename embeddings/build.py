@@ -30,6 +30,7 @@ from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_ge
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
 from .card_analysis import CardAnalyser, CardAnalysis
+from .earlier import EarlierVectors
 from .embedding import CardEmbedder
 from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, checked_device
 from .export import serving_encoder
@@ -104,7 +105,8 @@ def build_index(
         cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
         name = chosen_model(second, chosen.identity)
         languages = load_encoder(name, device=device) if name is not None else None
-        with closing(_Build(paths, catalogue, cached, memory)) as build:
+        known = EarlierVectors.open(folder, cached.identity, precision_of(chosen)) if cache else None
+        with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory)) as build:
             if languages is not None:
                 build.add_language_space(languages)
             build.read_cards(progress=progress)
@@ -118,15 +120,15 @@ def build_index(
 class _Build:
     """One build: the writers of all parts of the bundle, to which cards are given block by block."""
 
-    def __init__(self, paths: BundlePaths, catalogue: Catalogue, encoder: CachedEncoder, cache: EmbeddingCache) -> None:
+    def __init__(self, paths: BundlePaths, catalogue: Catalogue, embedder: CardEmbedder, cache: EmbeddingCache) -> None:
         """Open the writers in a new generation."""
-        self._paths, self._catalogue, self._encoder, self._cache = paths, catalogue, encoder, cache
+        self._paths, self._catalogue, self._embedder, self._cache = paths, catalogue, embedder, cache
+        self._encoder = embedder.encoder
         self._scratch = paths.root / "scratch"
         self._scratch.mkdir()
         self._skills = load_skills()
-        self._embedder = CardEmbedder(encoder, cache)
         self._analyser = CardAnalyser(cache, self._skills)
-        self._space = SpaceWriter(paths, self._scratch, encoder.identity)
+        self._space = SpaceWriter(paths, self._scratch, self._encoder.identity)
         self._tables = TableWriter(paths)
         self._languages: MultilingualWriter | None = None
         self._lexical = LexicalBuilder()

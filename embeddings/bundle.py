@@ -23,6 +23,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
 _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_SEALERS = 4  # files that are brought to the disk and digested side by side
 _KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
 
 
@@ -170,17 +172,21 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
 
 def seal(paths: BundlePaths, manifest: dict[str, Any]) -> None:
     """Write the manifest, with the digest and size of every file, after all files are on disk."""
-    files = {}
-    for path in sorted(paths.root.rglob("*")):
-        _sync(path)
-        if path.is_file():
-            name = path.relative_to(paths.root).as_posix()
-            files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
+    every = sorted(paths.root.rglob("*"))
+    with ThreadPoolExecutor(_SEALERS) as pool:  # the disk and the processors work side by side
+        entries = zip(every, pool.map(_sealed, every), strict=True)
+        files = {path.relative_to(paths.root).as_posix(): entry for path, entry in entries if entry is not None}
     whole = {"format": FORMAT_VERSION, "layout": LAYOUT_VERSION, **manifest, "files": files}
     whole[_SEAL] = _seal_of(whole)
     paths.manifest.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _sync(paths.manifest)
     _sync(paths.root)
+
+
+def _sealed(path: Path) -> dict[str, Any] | None:
+    """Bring a file or folder to the disk; return the manifest's entry of a file."""
+    _sync(path)
+    return {"sha256": file_digest(path), "bytes": path.stat().st_size} if path.is_file() else None
 
 
 def library_versions() -> dict[str, str]:

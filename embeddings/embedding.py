@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +14,10 @@ from ale_semantic.types import Field, TaskCard
 from .batches import LEAST_ROWS
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
-from .encoder import TextKind, Vectors
+from .earlier import EarlierVectors
+from .encoder import TextKind, TokenVectors, Vectors
 from .late import CardTokens, TokenGroup
+from .onnx_encoder import OnnxEncoder
 from .passages import (
     LAYOUT_VERSION,
     FieldTokens,
@@ -70,12 +72,14 @@ class CardEmbedder:
 
     Attributes:
         embedded: how many cards had to be embedded.
+        encoder: what embeds.
     """
 
-    def __init__(self, encoder: CachedEncoder, cache: EmbeddingCache) -> None:
-        """Keep what embeds and what remembers."""
+    def __init__(self, encoder: CachedEncoder, cache: EmbeddingCache, *, earlier: EarlierVectors | None = None) -> None:
+        """Keep what embeds, what remembers, and the vectors of an earlier index."""
         self.embedded = 0
-        self._encoder = encoder
+        self._earlier = earlier
+        self.encoder = encoder
         self._cache = cache
 
     def embed(self, cards: Sequence[TaskCard]) -> list[EmbeddedCard]:
@@ -83,9 +87,10 @@ class CardEmbedder:
         keys = [self._key(card) for card in cards]
         found = {key: _read(content) for key, content in self._cache.get(keys).items()}
         new = {key: card for key, card in zip(keys, cards, strict=True) if key not in found}
-        split = dict(zip(new, split_cards(list(new.values()), self._encoder), strict=True))
+        split = dict(zip(new, split_cards(list(new.values()), self.encoder), strict=True))
         for block in _blocks(split):
-            fresh = dict(zip(block, self._embed_block([split[key] for key in block]), strict=True))
+            known = self._known([new[key].task_id for key in block])
+            fresh = dict(zip(block, self._embed_block([split[key] for key in block], known), strict=True))
             self._cache.put({key: _written(card) for key, card in fresh.items()})
             found |= fresh
         self.embedded += len(new)
@@ -93,18 +98,45 @@ class CardEmbedder:
 
     def _key(self, card: TaskCard) -> bytes:
         texts = (field_text(card, field) for field in SEARCHED_FIELDS)
-        return self._encoder.key(_VERSION, str(LAYOUT_VERSION), *texts)
+        return self.encoder.key(_VERSION, str(LAYOUT_VERSION), *texts)
 
-    def _embed_block(self, block: Sequence[SplitCard]) -> Iterator[EmbeddedCard]:
+    def _known(self, task_ids: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return the vectors of texts that an earlier index holds for some cards."""
+        if self._earlier is None:
+            return {}
+        return {text: vector for task_id in task_ids for text, vector in self._earlier.of(task_id).items()}
+
+    def _vectors(
+        self, texts: Sequence[str], worded: set[str], known: Mapping[str, Vectors]
+    ) -> tuple[Vectors, list[TokenVectors]]:
+        """Return each text's vector and words; of known texts that aren't `worded`, the words' ids alone."""
+        encoder = self.encoder.encoder
+        old = [text for text in texts if text in known and text not in worded]
+        if not old or not isinstance(encoder, OnnxEncoder):
+            given = texts if len(texts) > 1 else [*texts] * LEAST_ROWS
+            return encoder.encode_tokens(given, TextKind.DOCUMENT)
+        skipped = set(old)
+        new = [text for text in texts if text not in skipped]
+        nothing = np.zeros((0, self.encoder.identity.dimension), dtype=np.float32)
+        found = {
+            text: (known[text], TokenVectors(ids, nothing))
+            for text, ids in zip(old, encoder.word_ids(old, TextKind.DOCUMENT), strict=True)
+        }
+        if new:
+            vectors, words = self._vectors(new, worded, {})
+            found |= {text: (vectors[row], words[row]) for row, text in enumerate(new)}
+        return np.array([found[text][0] for text in texts], dtype=np.float32), [found[text][1] for text in texts]
+
+    def _embed_block(self, block: Sequence[SplitCard], known: Mapping[str, Vectors]) -> Iterator[EmbeddedCard]:
         texts = list(dict.fromkeys(passage.text for card in block for passage in card.passages))
-        given = texts * LEAST_ROWS if len(texts) == 1 else texts
-        vectors, tokens = self._encoder.encoder.encode_tokens(given, TextKind.DOCUMENT)
+        worded = {passage.text for card in block for passage in card.passages if _token_group(passage) is not None}
+        vectors, tokens = self._vectors(texts, worded, known)
         place = {text: row for row, text in enumerate(texts)}
         for card in block:
             rows = [place[passage.text] for passage in card.passages]
             grouped = [(_token_group(passage), tokens[row]) for passage, row in zip(card.passages, rows, strict=True)]
             late = [(group, words) for group, words in grouped if group is not None]
-            pooled = CardTokens.pool(late, [tokens[row] for row in rows], self._encoder.identity.dimension)
+            pooled = CardTokens.pool(late, [tokens[row] for row in rows], self.encoder.identity.dimension)
             half = pooled.vectors.astype(np.float16).astype(np.float32)
             yield EmbeddedCard(
                 passage_columns(card.passages), vectors[rows], replace(pooled, vectors=half), _ledger(card.ledger)

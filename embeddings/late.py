@@ -208,8 +208,11 @@ class LateWriter:
         return LateIndex.open(self._folder)
 
     def _sum_up(self) -> None:
+        from threadpoolctl import threadpool_limits
+
         rows = np.concatenate(self._waiting, dtype=np.float64) if self._waiting else self._products[:0]
-        self._products += rows.T @ rows
+        with threadpool_limits(1):  # see `_leading_directions`
+            self._products += rows.T @ rows
         self._waiting.clear()
 
 

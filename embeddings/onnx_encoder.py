@@ -95,6 +95,11 @@ class OnnxEncoder:
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
         return encode_in_batches(inputs, self.identity.dimension, self._run, workers=self._workers)
 
+    def word_ids(self, texts: Sequence[str], kind: TextKind) -> list[NDArray[np.int64]]:
+        """Return the token ids of each text's words, as `encode_tokens` does with their vectors."""
+        inputs = self._tokenizer.inputs(texts, prefix=self.identity.prefix(kind), max_tokens=self.identity.max_tokens)
+        return [np.asarray(one.ids, dtype=np.int64)[one.words] for one in inputs]
+
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""
         return self._tokenizer.spans(texts)
