@@ -13,9 +13,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ale_semantic.cards import card_to_row
 from ale_semantic.errors import AleSemanticError
-from ale_semantic.service import answering
+from ale_semantic.service import answering, curriculum_answers, curriculum_parameters
 from ale_semantic.service.config import ServiceConfig
+from ale_semantic.service.curriculum_designs import DESIGNS
 from ale_semantic.service.cursors import make_cursor, question_of
 from ale_semantic.service.holder import OpenIndex
 from ale_semantic.service.parameters import (
@@ -60,6 +62,30 @@ def answers(index: OpenIndex) -> dict[str, Any]:
         "catalogue": answering.catalogue(index, NoParameters(), config),
         "reload": answering.reloaded(index, new=False),
     }
+
+
+def curricula(index: OpenIndex) -> dict[str, Any]:
+    """Return one answer of each curriculum route that answers JSON."""
+    asked: dict[str, dict[str, Any]] = {
+        "ladders": {"task": _TASK},
+        "path": {"goal": "lease accounting", "length": 3},
+        "subset": {"k": 3},
+        "coverage": {"topic": ["lease accounting"]},
+        "prerequisites": {"task": _TASK.replace("small", "large")},
+    }
+    designs = {design.name: design.find(index.engine, design.asked(**asked.get(design.name, {}))) for design in DESIGNS}
+    path = next(design for design in DESIGNS if design.name == "path")
+    assert path.curriculum is not None
+    document = path.curriculum(designs["path"]).to_yaml()
+    own = curriculum_parameters.LeakParameters.model_validate(
+        {"tasks": [{"name": "mine", "text": "Review one lease."}]}
+    )
+    card = card_to_row(index.engine.catalogue.get(_TASK))
+    other = curriculum_parameters.DiffParameters.model_validate({"cards": [card]})
+    designs["leaks"] = curriculum_answers.find_leaks(index.engine, own)
+    designs["diff"] = curriculum_answers.find_diff(index.engine, other)
+    designs["check"] = curriculum_answers.check_document(index.engine, document)
+    return {f"curriculum_{name}": result.to_dict() for name, result in designs.items()}
 
 
 def refusals(index: OpenIndex) -> dict[str, Any]:
@@ -113,7 +139,7 @@ def main() -> None:
     index = OpenIndex.open(parser.parse_args().index, vector_cache=16)
     if not index.engine.provenance.demo:
         raise SystemExit("this is no index of the demo cards: nothing else may stand in the examples")
-    made = {**shortened(answers(index)), **refusals(index)}
+    made = {**shortened(answers(index)), **shortened(curricula(index)), **refusals(index)}
     EXAMPLES.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 

@@ -44,6 +44,7 @@ def create_app(service: Service) -> FastAPI:
     """Return the application of a service; whoever serves it runs its lifespan."""
     app = FastAPI(
         title=documentation.TITLE,
+        openapi_url=None,  # `documentation` has a route for it
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,

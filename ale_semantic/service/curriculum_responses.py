@@ -7,22 +7,27 @@ from typing import Any
 
 from .models import ProblemAnswer
 from .problems import PROBLEM_MEDIA_TYPE
-from .responses import Responses, refusal
+from .responses import Responses, examples, refusal
 
 _ETAG = {"ETag": {"description": "Send it back in `If-None-Match`.", "schema": {"type": "string"}}}
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _TEXT = {"schema": {"type": "string"}}
 
 
-def described(*, kept: bool = False, media_types: Iterable[str] = (), only_text: bool = False) -> Responses:
+def described(
+    example: str = "", *, kept: bool = False, media_types: Iterable[str] = (), only_text: bool = False
+) -> Responses:
     """Return the `responses` of a route.
 
     Args:
+        example: the route's name in the examples; blank where it answers no JSON.
         kept: it is a GET with an ETag.
         media_types: as what else than JSON it may be answered.
         only_text: it is never answered as JSON.
     """
-    content: dict[str, Any] = {} if only_text else {"application/json": {}}
+    content: dict[str, Any] = (
+        {} if only_text else {"application/json": {"example": examples()[f"curriculum_{example}"]}}
+    )
     content.update(dict.fromkeys(media_types, _TEXT))
     found: Responses = {
         200: {"description": "The answer.", "content": content},

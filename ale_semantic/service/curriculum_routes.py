@@ -69,7 +69,7 @@ def _add(design: Design) -> None:
             summary=design.summary,
             description=design.description,
             response_model=design.answered,
-            responses=described(kept=method == "GET", media_types=forms),
+            responses=described(design.name, kept=method == "GET", media_types=forms),
             dependencies=[once] if method == "GET" else [],
         )
 
@@ -154,7 +154,7 @@ for _design in DESIGNS:
     operation_id="curriculum_leaks",
     summary="Your own tasks against the catalogue",
     response_model=LeakReport,
-    responses=described(),
+    responses=described("leaks"),
 )
 async def leaks(request: Request, service: Serving, asked: parameters.LeakParameters) -> Response:
     """Compare your own tasks with the catalogue: the nearest task of each, and whether it is a near twin."""
@@ -167,7 +167,7 @@ async def leaks(request: Request, service: Serving, asked: parameters.LeakParame
     operation_id="curriculum_diff",
     summary="Another catalogue against the one that is served",
     response_model=CatalogueDiff,
-    responses=described(),
+    responses=described("diff"),
 )
 async def diff(request: Request, service: Serving, asked: parameters.DiffParameters) -> Response:
     """Compare the catalogue that is served with another one: added, removed, changed text, moved tier or domain."""
@@ -200,7 +200,7 @@ _YAML_BODY = {"requestBody": {"required": True, "content": {"application/yaml": 
     operation_id="curriculum_check",
     summary="Check a curriculum file",
     response_model=answers.CheckAnswer,
-    responses=described(),
+    responses=described("check"),
     openapi_extra=_YAML_BODY,
 )
 async def check(request: Request, service: Serving, document: Document) -> Response:

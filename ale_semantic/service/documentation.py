@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from ale_semantic import __version__
@@ -98,6 +100,12 @@ async def redoc_page() -> Response:
     )
     page.headers.update(_HEADERS)
     return page
+
+
+@router.get(SCHEMA)
+async def openapi(request: Request) -> Response:
+    """Return the schema; it is made once, which takes a while, so that is done off the event loop."""
+    return JSONResponse(await asyncio.to_thread(request.app.openapi))
 
 
 @router.get(STATIC + "/{name}")

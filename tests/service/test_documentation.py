@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from ale_semantic import Catalogue
 from ale_semantic.serialise import card_to_dict
 from ale_semantic.service import models
+from ale_semantic.service.curriculum_designs import DESIGNS
 from ale_semantic.service.documentation import STATIC
 from ale_semantic.service.problems import problem_of_status
 from ale_semantic.service.responses import examples
@@ -108,6 +109,22 @@ def test_each_example_is_an_answer_over_the_demo_cards(name: str) -> None:
         assert example["provenance"]["demo"]
 
 
+def test_each_curriculum_has_an_example_of_its_own_shape(schema: dict[str, Any]) -> None:
+    seen = set()
+    for path, method, operation in operations(schema):
+        name = path.removeprefix("/api/v1/curriculum/")
+        content = operation["responses"]["200"].get("content", {})
+        if name == path or "application/json" not in content:
+            continue
+        assert content["application/json"]["example"], (path, method)
+        example, shape = examples()[f"curriculum_{name}"], content["application/json"]["schema"]["$ref"]
+        fields = schema["components"]["schemas"][shape.rpartition("/")[2]]
+        assert set(fields.get("required", ())) <= example.keys() <= fields["properties"].keys(), (path, method)
+        assert example.get("provenance", {"demo": True})["demo"]
+        seen.add(name)
+    assert seen == {*(design.name for design in DESIGNS), "leaks", "diff", "check"}
+
+
 def test_each_card_in_the_examples_is_a_demo_card() -> None:
     demo = {card.task_id: card_to_dict(card) for card in Catalogue.load("demo")}
     cards = [found for example in examples().values() for found in _cards(example)]
@@ -131,7 +148,8 @@ def _cards(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_each_example_of_a_refusal_is_one() -> None:
-    refusals = [example for name, example in examples().items() if name not in MODELS]
+    answers = {*MODELS, *(name for name in examples() if name.startswith("curriculum_"))}
+    refusals = [example for name, example in examples().items() if name not in answers]
     assert len(refusals) >= 9
     for example in refusals:
         models.ProblemAnswer.model_validate(example)
