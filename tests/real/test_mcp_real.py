@@ -28,7 +28,9 @@ def anyio_backend() -> str:
 
 
 async def call(engine: Engine, tool: str, **arguments: Any) -> CallToolResult:
-    async def ask(_stage: str, question: Callable[[Engine], _Answer], /, *, bulk: bool = False) -> _Answer:
+    async def ask(
+        _stage: str, question: Callable[[Engine], _Answer], /, *, text: str = "", bulk: bool = False
+    ) -> _Answer:
         return question(engine)
 
     async with Client(mcp_server(ask, explain=explain_in_full)) as client:
