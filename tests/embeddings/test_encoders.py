@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from ale_semantic import Engine, build_index
 from ale_semantic.cli.catalogues import info
 from ale_semantic.embeddings import encoder as encoder_module
 from ale_semantic.embeddings import export
+from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind, checked_device
 from ale_semantic.embeddings.export import serving_encoder
 from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
@@ -174,6 +177,35 @@ def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path:
     assert isinstance(engine.ranker.space.load_encoder(), OnnxEncoder)
     again = build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
     assert again.embedded == 0
+
+
+def test_what_an_edit_left_is_not_embedded_again_and_the_index_is_the_same(
+    model: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded: list[str] = []
+    own = OnnxEncoder.encode_tokens
+
+    def noting(encoder: OnnxEncoder, texts: Sequence[str], kind: TextKind, **options: bool) -> Any:
+        embedded.extend(texts)
+        return own(encoder, texts, kind, **options)
+
+    monkeypatch.setattr(export, "cache_folder", lambda: cache)
+    first, *others = toy_cards()
+    edited = [replace(first, prompt=f"{first.prompt} Then bring the poster to the printer."), *others]
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "one"))
+    build_index(toy_catalogue(), tmp_path / "index", model=str(model), multilingual=False)
+    monkeypatch.setattr(OnnxEncoder, "encode_tokens", noting)
+    build_index(toy_catalogue(edited), tmp_path / "index", model=str(model), multilingual=False, redraw=True)
+    again = {text for text in embedded if text in edited[0].prompt}
+    assert any("printer" in text for text in again)
+    monkeypatch.setenv("ALE_CACHE", str(tmp_path / "two"))
+    build_index(toy_catalogue(edited), tmp_path / "fresh", model=str(model), multilingual=False)
+    assert again < {text for text in embedded if text in edited[0].prompt}
+    roots = [open_generation(tmp_path / name)[0].root for name in ("index", "fresh")]
+    rebuilt, fresh = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()} for root in roots
+    )
+    assert [str(name) for name, content in fresh.items() if rebuilt[name] != content] == ["manifest.json"]
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:3", "mps"])
