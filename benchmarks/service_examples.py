@@ -15,7 +15,7 @@ from typing import Any
 
 from ale_semantic.cards import card_to_row
 from ale_semantic.errors import AleSemanticError
-from ale_semantic.service import answering, curriculum_answers, curriculum_parameters
+from ale_semantic.service import catalogue_answers, curriculum_answers, curriculum_parameters, search_answers
 from ale_semantic.service.config import ServiceConfig
 from ale_semantic.service.curriculum_designs import DESIGNS
 from ale_semantic.service.cursors import make_cursor, question_of
@@ -49,18 +49,18 @@ def answers(index: OpenIndex) -> dict[str, Any]:
     config = ServiceConfig.exactly()
     columns = ["summary", "tiers", "os", "software_names"]
     return {
-        "search": answering.search(
+        "search": search_answers.search(
             index,
             SearchParameters(query="review a lease", where="os = linux", k=2, facets=["tier"], fields=columns),
             config,
         ),
-        "similar": answering.similar(index, SimilarParameters(like=[_TASK], k=2, compact=True), config),
-        "facets": answering.facets(index, FacetsParameters(fields=["tier", "os"], where="domain = legal"), config),
-        "tasks": answering.tasks(index, TasksParameters(where="domain = legal", k=2, compact=True), config),
-        "batch": answering.batch(index, BatchParameters(task_ids=[_TASK, "legal/lease"], compact=True), config),
-        "task": answering.task(index, OneTask(task_id=_TASK), config),
-        "catalogue": answering.catalogue(index, NoParameters(), config),
-        "reload": answering.reloaded(index, new=False),
+        "similar": search_answers.similar(index, SimilarParameters(like=[_TASK], k=2, compact=True), config),
+        "facets": search_answers.facets(index, FacetsParameters(fields=["tier", "os"], where="domain = legal"), config),
+        "tasks": search_answers.tasks(index, TasksParameters(where="domain = legal", k=2, compact=True), config),
+        "batch": search_answers.batch(index, BatchParameters(task_ids=[_TASK, "legal/lease"], compact=True), config),
+        "task": search_answers.task(index, OneTask(task_id=_TASK), config),
+        "catalogue": catalogue_answers.catalogue(index, NoParameters(), config),
+        "reload": search_answers.reloaded(index, new=False),
     }
 
 
@@ -92,18 +92,18 @@ def refusals(index: OpenIndex) -> dict[str, Any]:
     """Return one refusal of each kind."""
     config = ServiceConfig.exactly()
     lease = SearchParameters(query="lease", k=2)
-    following = str(answering.search(index, lease, config)["next"])
+    following = str(search_answers.search(index, lease, config)["next"])
     old = make_cursor(2, question_of("search"), "an earlier index")
 
     def asking(**changes: Any) -> AleSemanticError:
         try:
-            answering.search(index, SearchParameters(**{"query": "lease", "k": 2, **changes}), config)
+            search_answers.search(index, SearchParameters(**{"query": "lease", "k": 2, **changes}), config)
         except AleSemanticError as fault:
             return fault
         raise RuntimeError(f"{changes} is no refusal")
 
     try:
-        answering.task(index, OneTask(task_id="legal/lease_clause"), config)
+        search_answers.task(index, OneTask(task_id="legal/lease_clause"), config)
         raise RuntimeError("there is such a task")
     except AleSemanticError as fault:
         unknown_task = fault

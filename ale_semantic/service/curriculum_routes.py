@@ -25,8 +25,8 @@ from . import curriculum_parameters as parameters
 from .core import Service, service_of
 from .curriculum_designs import DESIGNS, MEDIA_TYPES, Design
 from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form, SubsetParameters
-from .curriculum_responses import described
 from .etags import etag_of, is_known
+from .openapi_curriculum import described
 from .parameters import Parameters
 from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
 from .strict_requests import StrictRoute

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from ale_semantic import __version__
 
 from .models import ProblemAnswer
-from .responses import refusals_everywhere
+from .openapi_responses import refusals_everywhere
 
 TITLE = "ALE Semantic"
 STATIC = "/static-docs"

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from . import answering
+from . import search_answers
 from .models import FacetsAnswer, SearchAnswer
+from .openapi_responses import CACHED, PAGED, described
 from .parameters import FacetsParameters, SearchParameters, SimilarParameters
 from .replies import Replies
-from .responses import CACHED, PAGED, described
 from .strict_requests import StrictRoute
 
 router = APIRouter(prefix="/api/v1", tags=["search"], route_class=StrictRoute)
@@ -30,7 +30,7 @@ async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Res
     The ranking cuts nothing off: `total` counts all tasks that pass the filter, unless `min_band` asks for good
     hits alone. `verdict` says what the whole answer amounts to.
     """
-    return await desk.reply("search", asked, answering.search, text=asked.query)
+    return await desk.reply("search", asked, search_answers.search, text=asked.query)
 
 
 @router.post(
@@ -42,7 +42,7 @@ async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Res
 )
 async def search_by_post(desk: Desk, asked: SearchParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await desk.reply("search", asked, answering.search, text=asked.query)
+    return await desk.reply("search", asked, search_answers.search, text=asked.query)
 
 
 @router.get(
@@ -57,7 +57,7 @@ async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> R
 
     At least one of `like` and `text` is needed; the given tasks are left out.
     """
-    return await desk.reply("similar", asked, answering.similar, text=asked.text)
+    return await desk.reply("similar", asked, search_answers.similar, text=asked.text)
 
 
 @router.post(
@@ -69,7 +69,7 @@ async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> R
 )
 async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await desk.reply("similar", asked, answering.similar, text=asked.text)
+    return await desk.reply("similar", asked, search_answers.similar, text=asked.text)
 
 
 @router.get(
@@ -81,7 +81,7 @@ async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
 )
 async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Response:
     """Count every value of the fields, each under the other fields' selections, zeros included."""
-    return await desk.reply("facets", asked, answering.facets, text=asked.query)
+    return await desk.reply("facets", asked, search_answers.facets, text=asked.query)
 
 
 @router.post(
@@ -93,4 +93,4 @@ async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Res
 )
 async def facets_by_post(desk: Desk, asked: FacetsParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await desk.reply("facets", asked, answering.facets, text=asked.query)
+    return await desk.reply("facets", asked, search_answers.facets, text=asked.query)

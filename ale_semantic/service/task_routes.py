@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic_core import to_json
 
-from . import answering
+from . import catalogue_answers, search_answers
 from .models import BatchAnswer, CardParts, CatalogueAnswer, ReloadAnswer, TasksAnswer
+from .openapi_responses import CACHED, PAGED, described
 from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksParameters
 from .replies import Replies, json_response
-from .responses import CACHED, PAGED, described
 from .strict_requests import StrictRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
@@ -29,7 +29,7 @@ Desk = Annotated[Replies, Depends(Replies)]
 )
 async def tasks(desk: Desk, asked: Annotated[TasksParameters, Query()]) -> Response:
     """List the cards that pass a filter in the order of their ids."""
-    return await desk.reply("tasks", asked, answering.tasks)
+    return await desk.reply("tasks", asked, search_answers.tasks)
 
 
 @router.post(
@@ -42,7 +42,7 @@ async def tasks(desk: Desk, asked: Annotated[TasksParameters, Query()]) -> Respo
 )
 async def tasks_by_post(desk: Desk, asked: TasksParameters) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
-    return await desk.reply("tasks", asked, answering.tasks)
+    return await desk.reply("tasks", asked, search_answers.tasks)
 
 
 @router.post(
@@ -55,7 +55,7 @@ async def tasks_by_post(desk: Desk, asked: TasksParameters) -> Response:
 )
 async def tasks_batch(desk: Desk, asked: BatchParameters) -> Response:
     """Return the cards in the order of the ids; an unknown id fails by itself, with its place in the request."""
-    return await desk.reply("batch", asked, answering.batch)
+    return await desk.reply("batch", asked, search_answers.batch)
 
 
 @router.get(
@@ -72,7 +72,7 @@ async def task(
     asked: Annotated[TaskParameters, Query()],
 ) -> Response:
     """Return a whole card, or the columns of it that are asked for."""
-    return await desk.reply("task", OneTask(task_id=task_id, **asked.model_dump()), answering.task)
+    return await desk.reply("task", OneTask(task_id=task_id, **asked.model_dump()), search_answers.task)
 
 
 @router.get(
@@ -85,7 +85,7 @@ async def task(
 )
 async def catalogue(desk: Desk, asked: Annotated[NoParameters, Query()]) -> Response:
     """Return the fields of the filter with all their values, what may be asked of them, limits and provenance."""
-    return await desk.reply("catalogue", asked, answering.catalogue)
+    return await desk.reply("catalogue", asked, catalogue_answers.catalogue)
 
 
 @router.post(
@@ -103,4 +103,4 @@ async def reload(desk: Desk, asked: Annotated[NoParameters, Query()]) -> Respons
     """
     holder = desk.service.holder
     new = await asyncio.to_thread(holder.reload)
-    return json_response(to_json(answering.reloaded(holder.current, new=new)))
+    return json_response(to_json(search_answers.reloaded(holder.current, new=new)))

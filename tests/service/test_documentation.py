@@ -17,8 +17,8 @@ from ale_semantic.serialise import card_to_dict
 from ale_semantic.service import models
 from ale_semantic.service.curriculum_designs import DESIGNS
 from ale_semantic.service.documentation import STATIC
+from ale_semantic.service.openapi_responses import examples
 from ale_semantic.service.problems import problem_of_status
-from ale_semantic.service.responses import examples
 
 OWN = ("/api/v1/search", "/api/v1/similar", "/api/v1/facets", "/api/v1/tasks", "/api/v1/catalogue", "/api/v1/reload")
 MODELS: dict[str, type[BaseModel]] = {

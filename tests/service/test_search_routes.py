@@ -11,8 +11,8 @@ from service_toys import client_of, open_toys, toy_service
 
 from ale_semantic import Engine
 from ale_semantic.serialise import result_to_dict
-from ale_semantic.service.answering import COMPACT_COLUMNS
 from ale_semantic.service.models import FacetsAnswer, ProblemAnswer, SearchAnswer
+from ale_semantic.service.search_answers import COMPACT_COLUMNS
 
 SEARCH, SIMILAR, FACETS = "/api/v1/search", "/api/v1/similar", "/api/v1/facets"
 LEASE = "legal/lease_review"

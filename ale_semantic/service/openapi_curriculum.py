@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .models import ProblemAnswer
+from .openapi_responses import Responses, examples, refusal
 from .problems import PROBLEM_MEDIA_TYPE
-from .responses import Responses, examples, refusal
 
 _ETAG = {"ETag": {"description": "Send it back in `If-None-Match`.", "schema": {"type": "string"}}}
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ale_semantic.errors import UnknownNameError
 from ale_semantic.facet_columns import nearest
-from ale_semantic.facet_fields import FieldKind
-from ale_semantic.filters import Operator
 from ale_semantic.serialise import SCHEMA_VERSION, card_to_dict, facets_to_dict, result_to_dict
-from ale_semantic.types import Band, Facet, Mode, SearchResult
-from ale_semantic.variants import Variant
+from ale_semantic.types import Facet, SearchResult
 
 from .config import ServiceConfig
 from .cursors import make_cursor, question_of, read_cursor
@@ -22,7 +19,6 @@ from .parameters import (
     NONE,
     BatchParameters,
     FacetsParameters,
-    NoParameters,
     OneTask,
     PageParameters,
     SearchParameters,
@@ -112,7 +108,7 @@ def facets(index: OpenIndex, asked: FacetsParameters, config: ServiceConfig) -> 
         "counted": result.counted,
         "total": result.total,
         "facets": facets_to_dict(_chosen(result.facets, counted)),
-        **_origin(index),
+        **origin(index),
     }
 
 
@@ -127,7 +123,7 @@ def tasks(index: OpenIndex, asked: TasksParameters, config: ServiceConfig) -> Js
         "total": result.total,
         "tasks": [_cut(card_to_dict(hit.card), columns) for hit in result.hits],
         "next": _next(result, index, question, offset),
-        **_origin(index),
+        **origin(index),
     }
 
 
@@ -146,35 +142,16 @@ def batch(index: OpenIndex, asked: BatchParameters, config: ServiceConfig) -> Js
     columns = _columns(asked)
     items = [_batch_item(index, number, task_id, columns) for number, task_id in enumerate(asked.task_ids)]
     failed = sum(item["problem"] is not None for item in items)
-    return {"schema": SCHEMA_VERSION, "tasks": items, "failed": failed, **_origin(index)}
-
-
-def catalogue(index: OpenIndex, asked: NoParameters, config: ServiceConfig) -> Json:
-    """Answer what there is to search, and all that a search form needs to know."""
-    return {
-        "schema": SCHEMA_VERSION,
-        "tasks": len(index.engine.catalogue),
-        "fields": _fields(index),
-        "card_columns": list(CARD_COLUMNS),
-        "modes": list(Mode),
-        "bands": list(Band),
-        "variants": list(Variant),
-        "limits": {
-            "max_k": config.max_k,
-            "max_query_chars": config.max_query_chars,
-            "max_body_bytes": config.max_body_bytes,
-            "deadline_seconds": config.deadline_seconds,
-        },
-        **_origin(index),
-    }
+    return {"schema": SCHEMA_VERSION, "tasks": items, "failed": failed, **origin(index)}
 
 
 def reloaded(index: OpenIndex, *, new: bool) -> Json:
     """Answer what a reload did."""
-    return {"reloaded": new, **_origin(index)}
+    return {"reloaded": new, **origin(index)}
 
 
-def _origin(index: OpenIndex) -> Json:
+def origin(index: OpenIndex) -> Json:
+    """Return which build of the index answered, and from what."""
     return {"generation": index.generation, "provenance": asdict(index.engine.provenance)}
 
 
@@ -203,7 +180,7 @@ def _paged(
     answer = result_to_dict(replace(result, facets=_chosen(result.facets, counted)))
     for hit in answer["hits"]:
         hit["card"] = _cut(hit["card"], columns)
-    return {**answer, "next": _next(result, index, question, offset), **_origin(index)}
+    return {**answer, "next": _next(result, index, question, offset), **origin(index)}
 
 
 def _next(result: SearchResult, index: OpenIndex, question: bytes, offset: int) -> str | None:
@@ -267,35 +244,3 @@ def _batch_item(index: OpenIndex, number: int, task_id: str, columns: Collection
             "nearest": list(problem.nearest),
         }
     return item
-
-
-def _fields(index: OpenIndex) -> list[Json]:
-    table = index.engine.facet_table
-    counts = {facet.field: facet for facet in table.counts()}
-    found = []
-    for summary in table.describe():
-        facet = counts.get(summary.name)
-        values = [{"value": one.value, "count": one.count} for one in facet.values] if facet else None
-        found.append(
-            {
-                "name": summary.name,
-                "kind": str(summary.kind),
-                "description": summary.description,
-                "operators": _operators(summary.kind),
-                "distinct": summary.distinct,
-                "missing": summary.missing,
-                "multivalued": summary.kind is FieldKind.MULTI,
-                "values": values,
-            }
-        )
-    return found
-
-
-def _operators(kind: FieldKind) -> list[str]:
-    """Return what the filter language may ask of a field."""
-    names = [str(Operator.EQUAL), "!=", "in", "not in"]
-    if kind.is_ordered:
-        names += map(str, (Operator.LESS, Operator.AT_MOST, Operator.MORE, Operator.AT_LEAST))
-    if kind.is_textual:
-        names.append(str(Operator.CONTAINS))
-    return [*names, "is missing", "is present"]
