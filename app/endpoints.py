@@ -17,7 +17,7 @@ from .desk import Desk
 from .exporting import download
 from .state import State
 
-MAX_HITS = 200  # an answer of some hundred kB; more pages are more calls
+MAX_HITS = 1000  # an answer of a few MB; more pages are more calls
 _Parameters = ParamSpec("_Parameters")
 
 

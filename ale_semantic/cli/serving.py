@@ -52,6 +52,9 @@ def serve(
     threads: Annotated[int | None, typer.Option(help="Searches that run at once in a process.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that share the index; more than one: --no-ui.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with any of the settings (docs/service.md).")] = None,
+    others: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other setting, as NAME=VALUE (repeatable).")
+    ] = None,
 ) -> None:
     """Serve the REST API, embeddings, MCP and the page to other programs; docs/service.md has the whole picture.
 
@@ -63,14 +66,17 @@ def serve(
         ale-semantic serve
 
         ale-semantic serve --no-ui --port 9000 --config service.toml
+
+        ale-semantic serve --set rate_limit=120/minute --set max_k=50
     """
     from ale_semantic.embeddings.bundle import has_index
     from ale_semantic.service import serving
     from ale_semantic.service.config import ServiceConfig
 
-    settings = ServiceConfig.load(
-        config, host=host, port=port, index=index, ui=ui, mcp=with_mcp, threads=threads, workers=workers
-    )
+    flags = {"host": host, "port": port, "index": index, "ui": ui, "mcp": with_mcp}
+    flags |= {"threads": threads, "workers": workers}
+    named = ServiceConfig.named(others or ())
+    settings = ServiceConfig.load(config, **{**flags, **named})
     folder = serving.index_folder(settings)
     if not has_index(folder):
         build_here(folder, cards=cards, model=None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import secrets
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -26,7 +27,7 @@ from pydantic_settings import (
 from ale_semantic.errors import AleSemanticError
 from ale_semantic.requests import MAX_QUERY_CHARACTERS
 
-from .config_faults import explained, refuse_unknown, unreadable
+from .config_faults import explained, no_setting, refuse_unknown, unreadable
 
 PREFIX = "ALE_SERVICE_"
 CONFIG_VARIABLE = "ALE_SERVICE_CONFIG"
@@ -76,7 +77,7 @@ class ServiceConfig(BaseSettings):
     max_query_chars: int = Field(
         MAX_QUERY_CHARACTERS, ge=1, le=MAX_QUERY_CHARACTERS, description="Longest query, in characters."
     )
-    max_k: int = Field(200, ge=1, le=10_000, description="Most hits of one answer.")
+    max_k: int = Field(1000, ge=1, le=10_000, description="Most hits of one answer.")
     max_batch: int = Field(256, ge=1, le=10_000, description="Most texts of one embedding request.")
     max_header_bytes: int = Field(32_768, ge=1_024, le=1_048_576, description="Longer request heads get 431.")
     max_headers: int = Field(100, ge=10, le=1_000, description="Requests with more headers get 431.")
@@ -202,6 +203,24 @@ class ServiceConfig(BaseSettings):
         except ValidationError as error:
             raise ServiceConfigError(explained(error, flags=given, file=file, prefix=PREFIX)) from None
         return cls.exactly(**values)
+
+    @classmethod
+    def named(cls, pairs: Iterable[str]) -> dict[str, str]:
+        """Read settings written NAME=VALUE, as flags for `load`.
+
+        Raises:
+            ServiceConfigError: if one isn't written so, or there is no such setting.
+        """
+        given = {}
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            name = name.strip().lower().replace("-", "_")
+            if not equals:
+                raise ServiceConfigError(f"{pair!r} must be written NAME=VALUE, such as rate_limit=120/minute")
+            if name not in cls.model_fields:
+                raise ServiceConfigError(no_setting(f"--set {name}", name, cls.model_fields))
+            given[name] = value.strip()
+        return given
 
     @classmethod
     def exactly(cls, **values: Any) -> ServiceConfig:

@@ -41,8 +41,13 @@ def refuse_unknown(fields: Collection[str], file: Path | None, *, prefix: str, a
             return f"the variable {variable} is no setting of the service{_hint(near)}"
     for name in _table(file):
         if name not in fields:
-            return f"{file}: {name!r} is no setting of the service{_hint(_nearest(name, fields))}"
+            return no_setting(f"{file}: {name!r}", name, fields)
     return ""
+
+
+def no_setting(given: str, name: str, fields: Collection[str]) -> str:
+    """Return the complaint about a name that is no setting."""
+    return f"{given} is no setting of the service{_hint(_nearest(name, fields))}"
 
 
 def explained(error: ValidationError, *, flags: Mapping[str, Any], file: Path | None, prefix: str) -> str:

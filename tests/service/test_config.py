@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,27 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, m
 def test_the_file_is_named_by_a_variable_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALE_SERVICE_CONFIG", str(written(tmp_path, "max_k = 7")))
     assert ServiceConfig.load().max_k == 7
+
+
+def test_any_setting_can_be_a_flag() -> None:
+    named = ServiceConfig.named(
+        ["rate-limit=120/minute", "max_k = 50", "cors_origins=https://a.example,https://b.example"]
+    )
+    config = ServiceConfig.load(None, **named)
+    assert (config.rate_limit, config.max_k) == ("120/minute", 50)
+    assert config.cors_origins == ("https://a.example", "https://b.example")
+
+
+@pytest.mark.parametrize(
+    ("pair", "problem"),
+    [
+        ("rate_limit", "'rate_limit' must be written NAME=VALUE, such as rate_limit=120/minute"),
+        ("rate_limt=9/minute", "--set rate_limt is no setting of the service; did you mean rate_limit"),
+    ],
+)
+def test_what_is_no_setting_is_refused_as_a_flag(pair: str, problem: str) -> None:
+    with pytest.raises(ServiceConfigError, match=re.escape(problem)):
+        ServiceConfig.named([pair])
 
 
 def test_lists_are_split_at_commas_and_blank_variables_are_unset(monkeypatch: pytest.MonkeyPatch) -> None:
