@@ -9,8 +9,8 @@ from typing import Any
 def markdown(results: list[dict[str, Any]]) -> str:
     """Return the figures of all sizes as tables."""
     lines = [
-        "| passages | passing | plan | p50 ms | p95 ms | recall@10 | plain flat p50 / p95 ms | facet counts ms |",
-        "|---:|---:|---|---:|---:|---:|---:|---:|",
+        "| passages | passing | plan | p50 ms | p95 ms | CPU ms | recall@10 | plain flat p50 / p95 ms | facets ms |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---:|",
     ]
     for result in results:
         for case in result["cases"]:
@@ -19,7 +19,7 @@ def markdown(results: list[dict[str, Any]]) -> str:
             plan = case["plan"] + (f" {case['probed']} of {case['lists']} lists" if case["lists"] else "")
             lines.append(
                 f"| {result['passages']:,} | {case['passing'] / result['passages']:.2%} | {plan} | {case['p50']:.1f} | "
-                f"{case['p95']:.1f} | {case['recall']:.3f} | {beside} | {case['facets']:.1f} |"
+                f"{case['p95']:.1f} | {case['cpu']:.1f} | {case['recall']:.3f} | {beside} | {case['facets']:.1f} |"
             )
     lines += [
         "",
