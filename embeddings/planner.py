@@ -12,13 +12,13 @@ from ale_semantic.types import PlanKind
 
 # A scan of full-precision vectors takes 0.2 ms per 1,000 passages of 384 dimensions, so 10 ms here.
 MOST_FLAT = 50_000
-# A scan of 8-bit codes takes 25 - 30 ms a million passages and finds what an exact one finds; beyond this, inverted
+# A scan of 8-bit codes takes 40 ms a million passages and finds what an exact one finds; beyond this, inverted
 # lists leave out a part of it.
 MOST_CODES = 1_500_000
 # Gathering a row takes about 1 us, as much as looking at the filter's bits of 100 others: beyond so many passing rows
 # a scan of a million codes is as fast.
 MOST_GATHERED = 16_384
-# A query probes such a share of the inverted lists where all rows pass: of ten million, that finds 98.6 % of the ten
+# A query probes such a share of the inverted lists where all rows pass: of ten million, that finds 98 % of the ten
 # best. The fewer pass, the farther off lie the nearest of them, and the cheaper is a list, so the share grows with the
 # filter's narrowness: to 0.36 where 5 % pass, which finds 99.4 % and more in less time.
 LEAST_PROBED, PROBED_GROWTH = 0.25, 0.125
