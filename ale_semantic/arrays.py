@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,26 @@ def mapped(path: Path) -> NDArray[Any]:
     """
     with _reading:
         return np.asarray(np.load(path, allow_pickle=False, mmap_mode="r"))
+
+
+def fetch_soon(array: NDArray[Any], rows: Iterable[int]) -> None:
+    """Tell the system that rows of a mapped array are read next, so that the disk fetches them side by side.
+
+    Without it each row that isn't in memory is waited for in turn. Nothing happens to an array in memory, or where
+    the system can't be told.
+    """
+    base: Any = array
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    file: Any = getattr(base, "_mmap", None)
+    if base is None or not hasattr(file, "madvise"):
+        return
+    first = base.offset % mmap.ALLOCATIONGRANULARITY
+    size = array.strides[0]
+    for row in rows:
+        start = first + int(row) * size
+        page = start - start % mmap.PAGESIZE
+        file.madvise(mmap.MADV_WILLNEED, page, start + size - page)
 
 
 def archive(path: Path) -> dict[str, NDArray[Any]]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.arrays import mapped
+from ale_semantic.arrays import fetch_soon, mapped
 from ale_semantic.errors import BundleError
 from ale_semantic.products import dots
 from ale_semantic.types import PlanKind, SearchPlan
@@ -24,6 +24,7 @@ Rows = NDArray[np.int64]
 VECTORS, INDEX = "vectors.npy", "index.faiss"
 # A search by codes takes so many more than are asked for, at least, and orders them by their true cosines.
 LEAST_RESCORED, RESCORED = 200, 3.0
+_MORE_THAN_MEMORY = 4 << 30  # bytes of vectors from which some are expected to lie on the disk alone
 _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
 _TIE = 1e-6  # cosines that differ by less may be of equal vectors
@@ -188,6 +189,8 @@ class _Ranked:
     def of(cls, rows: Rows, vectors: Vectors, query: Vectors) -> _Ranked:
         """Order rows."""
         rows = np.sort(rows)
+        if vectors.nbytes > _MORE_THAN_MEMORY:
+            fetch_soon(vectors, rows.tolist())
         # Row by row: equal vectors have equal cosines, whatever else is computed with them.
         cosines = np.clip((vectors[rows] * query).sum(axis=1), -1.0, 1.0).astype(np.float32)
         order = np.argsort(-cosines, kind="stable")
