@@ -88,10 +88,10 @@ def address(page_engine: Engine) -> Iterator[str]:
     page.close(verbose=False)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return a headless Chromium: Debian's, else Playwright's own; skip without one, but fail in CI."""
-    # Not for the whole session: while it runs, no other test in this thread could run an event loop.
+    # Not for longer: while it runs, no other test in this thread can run an event loop.
     with sync_playwright() as driver:
         try:
             started = driver.chromium.launch(executable_path=CHROMIUM if CHROMIUM.is_file() else None, args=ARGUMENTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
@@ -58,7 +57,6 @@ LARGEST = (
     "life_sciences",
     "visual_media",
 )
-SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -188,9 +186,10 @@ def test_the_published_table_against_the_checkout(engine: Engine, real_cards: Pa
     assert len(result.changed) <= 10
 
 
-def refused_path(engine: Engine) -> None:
-    with pytest.raises(LimitError, match=r"min_step|length"):
+def refused_path(engine: Engine) -> str:
+    with pytest.raises(LimitError, match=r"min_step|length") as refused:
         path(engine, PathRequest(goal="protein structure", length=12, min_step=0.4))
+    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +211,5 @@ def refused_path(engine: Engine) -> None:
         "ladders path-topic path-domain subset subset-quotas split coverage duplicates prerequisites narrow refusal"
     ).split(),
 )
-def test_each_answer_comes_in_time_when_warm(engine: Engine, work: Callable[[Engine], Any]) -> None:
-    work(engine)
-    start = time.perf_counter()
-    work(engine)
-    assert time.perf_counter() - start < SECONDS
+def test_each_answer_is_the_same_again(engine: Engine, work: Callable[[Engine], Any]) -> None:
+    assert work(engine) == work(engine)

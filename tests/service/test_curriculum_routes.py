@@ -208,7 +208,7 @@ def test_a_refused_limit_comes_with_the_nearest_there_is(api: TestClient) -> Non
         ("GET", "subset", {"params": {"quota": "tear=last-exam:1"}}, 422, "did you mean 'tier'"),
         ("GET", "subset", {"params": {"cover": "domian"}}, 422, "did you mean 'domain'"),
         ("GET", "subset", {"params": {"k": 0}}, 422, "k: input should be greater than or equal to 1"),
-        ("GET", "subset", {"params": {"k": 100_000}}, 422, "k may be at most 200"),
+        ("GET", "subset", {"params": {"k": 100_000}}, 422, "k may be at most 1000"),
         ("GET", "split", {"params": {"test": 1}}, 422, "test: input should be less than 1"),
         ("GET", "split", {"params": {"balance": "domian"}}, 422, "did you mean 'domain'"),
         (
