@@ -12,6 +12,7 @@ from .problems import PROBLEM_MEDIA_TYPE
 _ETAG = {"ETag": {"description": "Send it back in `If-None-Match`.", "schema": {"type": "string"}}}
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _TEXT = {"schema": {"type": "string"}}
+_FILE = {"schema": {"type": "object"}}  # as a reader of YAML sees it
 
 
 def described(
@@ -28,7 +29,7 @@ def described(
     content: dict[str, Any] = (
         {} if only_text else {"application/json": {"example": examples()[f"curriculum_{example}"]}}
     )
-    content.update(dict.fromkeys(media_types, _TEXT))
+    content.update((kind, _FILE if kind.endswith("yaml") else _TEXT) for kind in media_types)
     found: Responses = {
         200: {"description": "The answer.", "content": content},
         401: refusal("No valid API key, where one is asked for.", "unauthorised"),

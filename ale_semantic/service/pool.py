@@ -213,8 +213,7 @@ class WorkPool:
                     answer = task.context.run(task.function)
             except BaseException as raised:  # handed to the caller, whatever it is
                 fault = raised
-            _tell(task, answer, fault)
-            with self._changed:
+            with self._changed:  # before the answer is told: who has it must find its thread free
                 now = self._counts
                 now.running -= 1
                 now.running_bulk -= task.bulk
@@ -222,6 +221,7 @@ class WorkPool:
                 if not task.bulk:
                     now.mean_seconds += _SMOOTHING * (time.monotonic() - begun - now.mean_seconds)
                 self._changed.notify_all()
+            _tell(task, answer, fault)
             if self._telemetry is not None:
                 self._telemetry.queue(waiting=len(self._waiting), running=now.running)
             del task, answer, fault  # an idle thread keeps nothing of an index alive
