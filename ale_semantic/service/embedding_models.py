@@ -85,7 +85,7 @@ class EmbeddingFault(BaseModel):
 
     message: str
     type: str
-    param: str
+    param: str | None
     code: str
 
 
