@@ -17,11 +17,14 @@ from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import QueryError
+from ale_semantic.facets import FacetTable
 from ale_semantic.fusion import Mask, descending
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
-from ale_semantic.opening import EngineParts, open_parts, parts_of
-from ale_semantic.ranking import EVERY_CARD, Ranking, Scope
+from ale_semantic.names import TaskNames
+from ale_semantic.opening import EngineParts, join, open_parts
+from ale_semantic.query_vectors import QueryVectors
+from ale_semantic.ranking import EVERY_CARD, Ranker, Ranking, Scope
 from ale_semantic.requests import Where, choice, clean_query, condition_of
 from ale_semantic.reranking import DEPTH, Reranker, reranked
 from ale_semantic.settings import Settings
@@ -81,15 +84,14 @@ class Engine(EngineParts):
     ) -> Engine:
         """Make an engine of parts in memory."""
         return cls._of_parts(
-            parts_of(
+            join(
                 catalogue,
-                space,
-                lexical,
-                related=related,
-                skills=skills,
-                encoder=encoder,
-                multilingual=multilingual,
-                background=background,
+                Ranker.of(space, lexical, related, skills, background),
+                FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None),
+                TaskNames.of(catalogue.cards),
+                QueryVectors(space, encoder),
+                multilingual=lambda: multilingual,
+                atlas=lambda: None,
             )
         )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ale_semantic import __version__
 from ale_semantic.arrays import mapped
-from ale_semantic.bands import UNKNOWN_BACKGROUND, Background
+from ale_semantic.bands import Background
 from ale_semantic.card_store import StoredCards
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.bundle import FACETS, RELATED, BundlePaths, open_generation
@@ -146,29 +146,6 @@ def join(
         provenance=_provenance(catalogue, ranker.space),
         skills=ranker.skills,
         drawn=Once(atlas),
-    )
-
-
-def parts_of(
-    catalogue: Catalogue,
-    space: VectorSpace,
-    lexical: LexicalIndex,
-    *,
-    related: NDArray[np.float32] | None = None,
-    skills: SkillTable | None = None,
-    encoder: Encoder | None = None,
-    multilingual: MultilingualSpace | None = None,
-    background: Background = UNKNOWN_BACKGROUND,
-) -> EngineParts:
-    """Put together what is in memory."""
-    return join(
-        catalogue,
-        Ranker.of(space, lexical, related, skills, background),
-        FacetTable.from_cards(catalogue.cards, extra=skills.facet() if skills is not None else None),
-        TaskNames.of(catalogue.cards),
-        QueryVectors(space, encoder),
-        multilingual=lambda: multilingual,
-        atlas=lambda: None,
     )
 
 

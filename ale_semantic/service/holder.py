@@ -209,8 +209,8 @@ class EngineHolder:
                 self._problem = str(fault) if isinstance(fault, AleSemanticError) else type(fault).__name__
                 self._telemetry.reload("failed", problem=self._problem)
                 raise
+            self._refused, self._problem = None, ""  # first: who sees the new index must find no complaint
             self._swap(index)
-            self._refused, self._problem = None, ""
             self._telemetry.reload("opened")
             self._told(index)
             return True
@@ -231,11 +231,8 @@ class EngineHolder:
                 return
             self._closed = True
             held = self._held
-            held.retired = True
-            busy = held.readers > 0
-            if busy:
-                self._retired.append(held)
-        if not busy:
+            unread = self._retire(held)
+        if unread:
             self._release(held)
 
     def _opened(self) -> OpenIndex:
@@ -249,12 +246,16 @@ class EngineHolder:
     def _swap(self, index: OpenIndex) -> None:
         with self._lock:
             old, self._held = self._held, _Held(index)
-            old.retired = True
-            busy = old.readers > 0
-            if busy:
-                self._retired.append(old)
-        if not busy:
+            unread = self._retire(old)
+        if unread:
             self._release(old)
+
+    def _retire(self, held: _Held) -> bool:
+        """Lease an index no more, and tell whether nobody reads it; the lock must be held."""
+        held.retired = True
+        if held.readers:
+            self._retired.append(held)
+        return not held.readers
 
     def _release(self, held: _Held) -> None:
         """Stop the encoder of an index that nobody reads, unless another index uses it."""

@@ -27,12 +27,11 @@ def request_of(ask: Ask) -> SubsetRequest:
         CurriculumError: if a quota can't be read.
     """
     given = ask.given
-    lines = [line for text in given.all("quota") for line in text.splitlines() if line.strip()]
     return SubsetRequest(
         k=given.whole("k", 1, MOST) or min(USUAL, len(ask.cards)),
         pool=ask.pool,
         topic=given.text("topic"),
-        quotas=tuple(dict.fromkeys(map(Quota.parse, lines))),
+        quotas=tuple(dict.fromkeys(map(Quota.parse, _quota_lines(ask)))),
         must=tuple(dict.fromkeys(map(ask.site.task_id, given.all("must")))),
         allow_twins=given.flag("twins"),
     )
@@ -70,7 +69,7 @@ def answer(ask: Ask) -> Answer | None:
 
 def quota_links(ask: Ask) -> list[Example]:
     """Return quotas to add by a click, without those that are set."""
-    present = [line.strip() for text in ask.given.all("quota") for line in text.splitlines() if line.strip()]
+    present = _quota_lines(ask)
     size = ask.given.text("k") or str(min(USUAL, len(ask.cards)))
     return [
         Example(label, ask.link(view=CurriculumView.SUBSET, k=size, quota="\n".join([*present, quota])))
@@ -91,3 +90,7 @@ def examples(ask: Ask) -> list[Example]:
             for topic in ask.site.examples()[:2]
         ),
     ]
+
+
+def _quota_lines(ask: Ask) -> list[str]:
+    return [line.strip() for text in ask.given.all("quota") for line in text.splitlines() if line.strip()]
