@@ -14,6 +14,7 @@ from ale_semantic.curriculum.path_request import MOST_STEPS
 from ale_semantic.types import OperatingSystem, Tier
 
 from .parameters import CommaNames, Name, Parameters, QueryText, Text, WhereText
+from .strict_json import Count, strict_json
 
 MAX_OWN_TASKS = 256
 MAX_OWN_CHARACTERS = 200_000
@@ -101,24 +102,24 @@ class PathParameters(FormParameters):
         examples=["warehouse planning"],
     )
     skill: Annotated[Text, Field(max_length=200)] = Field(default="", description="A skill to teach, not with `goal`.")
-    length: Annotated[int, Field(ge=2, le=MOST_STEPS)] | None = Field(
+    length: Annotated[Count, Field(ge=2, le=MOST_STEPS)] | None = Field(
         default=None, description="Number of tasks; by default near six."
     )
     start_tier: Tier | None = Field(default=None, description="Tier of the first task.")
     goal_tier: Tier | None = Field(default=None, description="Tier of the last task.")
     min_step: Closeness | None = Field(default=None, description="Least closeness of neighbours; 0 is chance level.")
     max_step: Closeness = Field(default=1.0, description="Greatest closeness of neighbours.")
-    max_new_skills: Annotated[int, Field(ge=0, le=_MOST_SKILLS)] | None = Field(
+    max_new_skills: Annotated[Count, Field(ge=0, le=_MOST_SKILLS)] | None = Field(
         default=None, description="New skills a step may bring."
     )
-    max_tier_jump: Annotated[int, Field(ge=0, le=2)] = Field(default=1, description="Tiers that one step may rise.")
+    max_tier_jump: Annotated[Count, Field(ge=0, le=2)] = Field(default=1, description="Tiers that one step may rise.")
     allow_twins: bool = Field(default=False, description="Near twins may both be taken.")
 
 
 class SubsetParameters(FormParameters):
     """Tasks that together stand for the pool."""
 
-    k: Annotated[int, Field(ge=1)] = Field(default=20, description="Number of tasks.")
+    k: Annotated[Count, Field(ge=1)] = Field(default=20, description="Number of tasks.")
     topic: TopicText = Field(default="", description="Stand for tasks near this topic.")
     quota: Annotated[list[Name], Field(max_length=_MAX_QUOTAS)] = Field(
         default=[], description="`tier=last-exam:5..`, `domain=*:..3` and the like.", examples=[["tier=last-exam:2.."]]
@@ -154,7 +155,7 @@ class SplitParameters(ThresholdParameters, PoolParameters):
     balance: Annotated[CommaNames, Field(max_length=6)] = Field(
         default=["domain", "tier"], description="Fields with equal shares on both sides."
     )
-    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
+    seed: Annotated[Count, Field(ge=0, le=2**32 - 1)] = Field(
         default=0, description="Draws among equally balanced splits."
     )
 
@@ -171,14 +172,14 @@ class DuplicateParameters(ThresholdParameters, PoolParameters):
     """Near-duplicate pairs."""
 
     weak: bool = Field(default=False, description="Also list pairs that are worth a look.")
-    most: Annotated[int, Field(ge=1, le=MAX_PAIRS)] = Field(default=100, description="List no more pairs than this.")
+    most: Annotated[Count, Field(ge=1, le=MAX_PAIRS)] = Field(default=100, description="List no more pairs than this.")
 
 
 class PrerequisiteParameters(PoolParameters):
     """What a task needs, and what it opens up."""
 
     task: TaskId = Field(description="The task's id.")
-    shown: Annotated[int, Field(ge=1, le=50)] = Field(default=5, description="Tasks named for each skill and list.")
+    shown: Annotated[Count, Field(ge=1, le=50)] = Field(default=5, description="Tasks named for each skill and list.")
 
 
 class GivenTask(Parameters):
@@ -188,6 +189,7 @@ class GivenTask(Parameters):
     text: Annotated[QueryText, Field(min_length=1)]
 
 
+@strict_json
 class LeakParameters(ThresholdParameters):
     """The user's own tasks, as a list or as the content of a file, to be compared with the catalogue."""
 
@@ -214,6 +216,7 @@ class LeakParameters(ThresholdParameters):
         return parse_own_tasks(self.content, kind=str(self.kind), name="content")
 
 
+@strict_json
 class DiffParameters(Parameters):
     """Another catalogue, to be compared with the one that is served."""
 

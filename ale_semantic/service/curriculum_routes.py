@@ -29,6 +29,7 @@ from .etags import etag_of, is_known
 from .openapi_curriculum import described
 from .parameters import Parameters
 from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
+from .strict_json import strict_json
 from .strict_requests import StrictRoute
 
 STAGE = "curriculum"
@@ -57,7 +58,7 @@ def _add(design: Design) -> None:
         return await _reply(request, service, design, asked)
 
     by_get.__annotations__ |= {"asked": Annotated[design.asked, Query()]}
-    by_post.__annotations__ |= {"asked": design.asked}
+    by_post.__annotations__ |= {"asked": strict_json(design.asked)}
     forms = [MEDIA_TYPES[form] for form in (Form.YAML, Form.TASKS, Form.MARKDOWN)] if design.curriculum else []
     once = Depends(_refuse_repeats(design.asked))
     for method, endpoint, suffix in (("GET", by_get, ""), ("POST", by_post, "_by_post")):

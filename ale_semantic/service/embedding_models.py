@@ -13,6 +13,7 @@ from ale_semantic.embeddings.registry import registry
 from ale_semantic.facet_columns import nearest
 
 from .problems import ServiceError
+from .strict_json import strict_json
 
 if TYPE_CHECKING:
     from .holder import OpenIndex
@@ -53,6 +54,7 @@ class EncodingFormat(StrEnum):
     BASE64 = "base64"
 
 
+@strict_json
 class EmbeddingRequest(BaseModel):
     """What is to be embedded, and how."""
 

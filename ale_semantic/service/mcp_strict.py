@@ -10,7 +10,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from mcp.types import ToolAnnotations
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import ConfigDict, ValidationError
+
+from .strict_json import strict_json, type_fault
 
 
 class StrictTool(Tool):
@@ -44,8 +46,8 @@ class StrictTool(Tool):
 
 
 def _strict(model: type[ArgModelBase]) -> type[ArgModelBase]:
-    """Return an argument model that takes no other arguments."""
-    strict = create_model(model.__name__, __base__=model)
+    """Return an argument model that takes no other arguments, and numbers and truth values as JSON has them alone."""
+    strict = strict_json(model)
     strict.model_config = ConfigDict(**{**model.model_config, "extra": "forbid"})
     strict.model_rebuild(force=True)
     return strict
@@ -53,10 +55,12 @@ def _strict(model: type[ArgModelBase]) -> type[ArgModelBase]:
 
 def _refusal(fault: ValidationError, known: Iterable[str]) -> str:
     parts = []
-    for error in fault.errors(include_url=False, include_input=False):
+    for error in fault.errors(include_url=False):
         name = ".".join(map(str, error["loc"]))
         if error["type"] == "extra_forbidden":
             parts.append(f"unknown argument {name!r}; known are {', '.join(known)}")
+        elif wrong := type_fault(error):
+            parts.append(f"argument {name!r} {wrong}")
         else:
             parts.append(f"argument {name!r}: {error['msg']}")
     return "; ".join(parts)

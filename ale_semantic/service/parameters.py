@@ -12,6 +12,8 @@ from ale_semantic.requests import MAX_QUERY_CHARACTERS
 from ale_semantic.types import Band, Mode
 from ale_semantic.variants import Variant
 
+from .strict_json import Count, strict_json
+
 ALL = "all"
 NONE = "none"
 _MAX_NAMES = 200  # ids, keys or names in one list: more is a mistake
@@ -78,8 +80,8 @@ class ShownParameters(Parameters):
 class PageParameters(Parameters):
     """Which page of an answer."""
 
-    k: int = Field(default=DEFAULT_K, ge=1, description="Hits on this page; `/catalogue` tells the most.")
-    offset: int = Field(default=0, ge=0, le=_MAX_OFFSET, description="Hits before this page. Not with `cursor`.")
+    k: Count = Field(default=DEFAULT_K, ge=1, description="Hits on this page; `/catalogue` tells the most.")
+    offset: Count = Field(default=0, ge=0, le=_MAX_OFFSET, description="Hits before this page. Not with `cursor`.")
     cursor: CursorText | None = Field(
         default=None,
         description="`next` of the page before, with everything else as it was asked then.",
@@ -152,6 +154,29 @@ class TasksParameters(ShownParameters, PageParameters):
     where: WhereText = ""
 
 
+# The same in a JSON body.
+
+
+@strict_json
+class SearchBody(SearchParameters):
+    """A search by meaning."""
+
+
+@strict_json
+class SimilarBody(SimilarParameters):
+    """Tasks like given ones, or like a text, and unlike others."""
+
+
+@strict_json
+class FacetsBody(FacetsParameters):
+    """Counts of fields' values."""
+
+
+@strict_json
+class TasksBody(TasksParameters):
+    """Browse all cards that pass a filter, in the order of their ids."""
+
+
 class TaskParameters(ShownParameters):
     """One card."""
 
@@ -162,6 +187,7 @@ class OneTask(ShownParameters):
     task_id: Text
 
 
+@strict_json
 class BatchParameters(ShownParameters):
     """Several cards by their ids."""
 

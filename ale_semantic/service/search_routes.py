@@ -9,7 +9,14 @@ from fastapi import APIRouter, Depends, Query, Response
 from . import search_answers
 from .models import FacetsAnswer, SearchAnswer
 from .openapi_responses import CACHED, PAGED, described
-from .parameters import FacetsParameters, SearchParameters, SimilarParameters
+from .parameters import (
+    FacetsBody,
+    FacetsParameters,
+    SearchBody,
+    SearchParameters,
+    SimilarBody,
+    SimilarParameters,
+)
 from .replies import Replies
 from .strict_requests import StrictRoute
 
@@ -40,7 +47,7 @@ async def search(desk: Desk, asked: Annotated[SearchParameters, Query()]) -> Res
     response_model=SearchAnswer,
     responses=described("search", PAGED),
 )
-async def search_by_post(desk: Desk, asked: SearchParameters) -> Response:
+async def search_by_post(desk: Desk, asked: SearchBody) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
     return await desk.reply("search", asked, search_answers.search, text=asked.query)
 
@@ -67,7 +74,7 @@ async def similar(desk: Desk, asked: Annotated[SimilarParameters, Query()]) -> R
     response_model=SearchAnswer,
     responses=described("similar", PAGED, tasks=True),
 )
-async def similar_by_post(desk: Desk, asked: SimilarParameters) -> Response:
+async def similar_by_post(desk: Desk, asked: SimilarBody) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
     return await desk.reply("similar", asked, search_answers.similar, text=asked.text)
 
@@ -91,6 +98,6 @@ async def facets(desk: Desk, asked: Annotated[FacetsParameters, Query()]) -> Res
     response_model=FacetsAnswer,
     responses=described("facets"),
 )
-async def facets_by_post(desk: Desk, asked: FacetsParameters) -> Response:
+async def facets_by_post(desk: Desk, asked: FacetsBody) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
     return await desk.reply("facets", asked, search_answers.facets, text=asked.query)

@@ -52,7 +52,7 @@ class _StrictRequest(Request):
     async def json(self) -> Any:
         body = await self.body()
         try:
-            return json.loads(body, object_pairs_hook=_object)
+            return json.loads(body, object_pairs_hook=_object, parse_constant=_no_constant)
         except json.JSONDecodeError:
             raise  # FastAPI tells the place
         except UnicodeDecodeError as error:
@@ -62,6 +62,8 @@ class _StrictRequest(Request):
         except _TwiceError as error:
             fault = ParameterError(f"{error.name[:_SHOWN]} is given more than once", param=error.name[:_SHOWN])
             raise BodyFault(fault) from None
+        except _ConstantError as error:
+            raise BodyFault(UnreadableBodyError(f"the body is no JSON: it has no number {error}")) from None
         except ValueError:  # Python reads no number of thousands of digits
             raise BodyFault(UnreadableBodyError("the body has a number of too many digits")) from None
 
@@ -70,6 +72,14 @@ class _TwiceError(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
+
+
+class _ConstantError(Exception):
+    """NaN, Infinity or -Infinity, which Python's reader would take."""
+
+
+def _no_constant(name: str) -> Any:
+    raise _ConstantError(name)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from . import catalogue_answers, search_answers
 from .models import BatchAnswer, CardParts, CatalogueAnswer, ReloadAnswer, TasksAnswer
 from .openapi_responses import CACHED, PAGED, described
-from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksParameters
+from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksBody, TasksParameters
 from .replies import Replies, json_response
 from .strict_requests import StrictRoute
 
@@ -40,7 +40,7 @@ async def tasks(desk: Desk, asked: Annotated[TasksParameters, Query()]) -> Respo
     response_model=TasksAnswer,
     responses=described("tasks", PAGED),
 )
-async def tasks_by_post(desk: Desk, asked: TasksParameters) -> Response:
+async def tasks_by_post(desk: Desk, asked: TasksBody) -> Response:
     """Do the same as the GET, with the parameters in a JSON body."""
     return await desk.reply("tasks", asked, search_answers.tasks)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .problems import Problem
+from .strict_json import type_fault
 
 _TOLD = 5  # faults of one request that are named
 _PLACES = frozenset({"body", "query", "path", "header"})
@@ -55,6 +56,8 @@ def _sentence(fault: Mapping[str, Any]) -> str:
             return f"{name or 'the body'} is missing"
         case "model_attributes_type" | "model_type" | "dict_type" if not name:
             return "the body must be a JSON object, sent with Content-Type: application/json"
+        case _ if name and (wrong := type_fault(fault)):
+            return f"{name} {wrong}"
         case _:
             message = str(fault["msg"]).removeprefix("Value error, ")
             return f"{name}: {message[:1].lower()}{message[1:]}" if name else f"the body: {message}"

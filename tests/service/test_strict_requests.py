@@ -22,6 +22,8 @@ def post(api: TestClient, address: str, body: str | bytes) -> Any:
         ('{"query": ' + "[" * 100_000, "bad-json", "too deeply nested"),
         (b'{"query": "\xff"}', "bad-json", "not UTF-8 at byte 11"),
         ("{", "bad-json", "at character 1"),
+        ('{"k": NaN}', "bad-json", "it has no number NaN"),
+        ('{"offset": -Infinity}', "bad-json", "it has no number -Infinity"),
     ],
 )
 def test_what_json_leaves_open_is_refused(api: TestClient, body: str | bytes, kind: str, told: str) -> None:
