@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from ale_semantic.bands import scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.explain import explain
 from ale_semantic.facets import FacetTable
-from ale_semantic.filters import Condition
 from ale_semantic.fusion import Mask, descending
-from ale_semantic.languages import ENGLISH
-from ale_semantic.names import TaskNames
+from ale_semantic.question import Question
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Band, Facet, Hit, Mode, Provenance, Recognised, SearchPlan, SearchResult, Verdict, Why
+from ale_semantic.types import Band, Facet, Hit, Provenance, SearchPlan, SearchResult, Verdict, Why
 
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
 _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One parsed request.
-
-    `where` is the user's own filter, `condition` that and what the query adds; `mask` holds the cards that pass
-    it, shape (cards,); `left_out` are rows that the asker has already.
-    """
-
-    query: str
-    where: str
-    condition: Condition | None
-    mask: Mask
-    k: int
-    offset: int
-    mode: Mode
-    min_band: Band | None
-    count_facets: bool
-    left_out: tuple[int, ...] = ()
-    recognised: tuple[Recognised, ...] = ()
-    language: str = ENGLISH
-    notices: tuple[str, ...] = ()
-
-    def without(self, rows: Iterable[int]) -> Question:
-        """Return the question over all cards but some, which the asker has already."""
-        left_out = tuple(rows)
-        mask = self.mask.copy()
-        mask[list(left_out)] = False
-        return replace(self, mask=mask, left_out=left_out)
-
-
 def browse(catalogue: Catalogue, table: FacetTable, provenance: Provenance, question: Question) -> SearchResult:
     """Answer a blank query: all cards that pass the filter, in the order of their ids."""
     rows = np.flatnonzero(question.mask)
-    page = rows[question.offset : question.offset + question.k]
+    page = rows[question.page.offset : question.page.offset + question.page.k]
     hits = [
-        Hit(catalogue.cards[row], 0.0, Band.NONE, question.offset + place, Why(None, (), None, None))
+        Hit(catalogue.cards[row], 0.0, Band.NONE, question.page.offset + place, Why(None, (), None, None))
         for place, row in enumerate(page, start=1)
     ]
     verdict = Verdict.BROWSE if len(rows) else Verdict.FILTERED_OUT
@@ -69,12 +34,11 @@ def respond(
     table: FacetTable,
     provenance: Provenance,
     question: Question,
-    names: TaskNames,
     ranker: Ranker,
     ranking: Ranking,
 ) -> SearchResult:
     """Answer a query from its ranking."""
-    exact = names.named(question.query)
+    exact = question.named
     scale = scales()[ranking.scale]
     scores = scale.scores(ranking.fused, ranking.evidence)
     scores[list(exact)] = EXACT_SCORE
@@ -83,15 +47,15 @@ def respond(
     # Over all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
     matching = np.ones(len(scores), dtype=bool)
     matching[list(question.left_out)] = False
-    if question.min_band is not None:
-        matching &= scale.levels(scores) >= _BAND_ORDER.index(question.min_band)
+    if question.page.min_band is not None:
+        matching &= scale.levels(scores) >= _BAND_ORDER.index(question.page.min_band)
     counted = matching & question.mask
     order = descending(standing, counted)
-    page = order[question.offset : question.offset + question.k]
+    page = order[question.page.offset : question.page.offset + question.page.k]
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
     hits = [
         Hit(catalogue.cards[row], float(scores[row]), scale.band(float(scores[row])), rank, why)
-        for rank, (row, why) in enumerate(zip(page, reasons, strict=True), start=question.offset + 1)
+        for rank, (row, why) in enumerate(zip(page, reasons, strict=True), start=question.page.offset + 1)
     ]
     best = float(scores[question.mask].max(initial=-np.inf))
     verdict = Verdict(str(scale.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
@@ -111,16 +75,16 @@ def _result(
     plan: SearchPlan | None = None,
 ) -> SearchResult:
     facets: tuple[Facet, ...] = ()
-    if question.count_facets:
+    if question.page.count_facets:
         facets = table.counts(condition=question.condition, matching=matching)
-    if question.min_band is None:
+    if question.page.min_band is None:
         counted = "tasks that pass the filter" if question.condition is not None else "all tasks"
     else:
-        counted = f"tasks that match the query at least {question.min_band}"
+        counted = f"tasks that match the query at least {question.page.min_band}"
     return SearchResult(
         query=question.query,
         where=question.where,
-        mode=question.mode,
+        mode=question.page.mode,
         verdict=verdict,
         total=total,
         hits=hits,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.answers import Question, browse, respond
+from ale_semantic.answers import browse, respond
 from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.encoder import Encoder
@@ -24,6 +24,7 @@ from ale_semantic.lexical import LexicalIndex
 from ale_semantic.names import TaskNames
 from ale_semantic.opening import EngineParts, join, open_parts
 from ale_semantic.query_vectors import QueryVectors
+from ale_semantic.question import DEFAULT_K, Page, Question
 from ale_semantic.ranking import EVERY_CARD, Ranker, Ranking, Scope
 from ale_semantic.requests import Where, choice, clean_query, condition_of
 from ale_semantic.reranking import DEPTH, Reranker, reranked
@@ -36,9 +37,6 @@ from ale_semantic.variants import Variant, by_skills, variant_mask
 
 if TYPE_CHECKING:
     from ale_semantic.embeddings.multilingual import MultilingualSpace
-
-MAX_K = 10_000
-DEFAULT_K = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +131,14 @@ class Engine(EngineParts):
             FilterError: if the filter can't be understood.
         """
         text = clean_query(query)
+        page = Page.of(k, offset, mode, min_band, facets)
         condition = condition_of(where)
+        named = self.names.named(text)
         reading = Reading(text, condition)
-        if understand and text and not self.names.named(text):
+        if understand and text and not named:
             reading = read_query(text, condition, self.software, ignore=ignore)
-        question = self._question(text, reading.condition, k, offset, mode, min_band, facets)
-        question = replace(
-            question, where=str(condition) if condition is not None else "", recognised=reading.recognised
-        )
+        question = Question.of(text, page, self.facet_table, named, condition, reading.condition)
+        question = replace(question, recognised=reading.recognised)
         if not reading.text:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
         question = self._in_its_language(question, text)
@@ -148,7 +146,7 @@ class Engine(EngineParts):
         if rerank is not None:
             passages = self._best_passages(ranking, question.mask)
             ranking = reranked(rerank, reading.text, ranking, question.mask, self.catalogue.cards, passages)
-        return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
 
     def similar(
         self,
@@ -189,7 +187,9 @@ class Engine(EngineParts):
         near = [self.catalogue.row(task_id) for task_id in dict.fromkeys(likes)]
         far = [self.catalogue.row(task_id) for task_id in dict.fromkeys(unlike)]
         label = " ".join([*likes, *(f"-{task_id}" for task_id in unlike), text]).strip()
-        question = self._question(label, where, k, offset, Mode.DENSE, min_band, facets)
+        condition = condition_of(where)
+        page = Page.of(k, offset, Mode.DENSE, min_band, facets)
+        question = Question.of(label, page, self.facet_table, self.names.named(label), condition, condition)
         if text:
             question = self._in_its_language(question, text)
         question = question.without(near + far)
@@ -204,7 +204,7 @@ class Engine(EngineParts):
         ranking = self.ranker.rank_similar(near, far, pasted, scope)
         if wanted is Variant.OTHER_DOMAIN and self.skills is not None:
             ranking = by_skills(ranking, near, self.skills)
-        return respond(self.catalogue, self.facet_table, self.provenance, question, self.names, self.ranker, ranking)
+        return respond(self.catalogue, self.facet_table, self.provenance, question, self.ranker, ranking)
 
     def _varied(self, question: Question, near: Sequence[int], variant: Variant) -> Question:
         """Keep the cards that differ from the given ones in the wanted way."""
@@ -238,21 +238,21 @@ class Engine(EngineParts):
             if step is not None:
                 return step
         scope = self._scope(question)
-        return question, self._rank(reading.text, question.mode, question.language, scope)
+        return question, self._rank(reading.text, question.page.mode, question.language, scope)
 
     def _scope(self, question: Question) -> Scope:
         """Return which cards must be scored to answer a question."""
-        every = question.min_band is not None
+        page = question.page
+        every = page.min_band is not None
         # Facets of the matching tasks also count those that a facet's own selection leaves out.
-        mask = None if every and question.count_facets else question.mask
+        mask = None if every and page.count_facets else question.mask
         if mask is not None and mask.all():
             mask = None
-        wanted = max(question.offset + question.k, DEPTH)
-        return Scope(mask, wanted, tuple(self.names.named(question.query)), every)
+        return Scope(mask, max(page.offset + page.k, DEPTH), tuple(question.named), every)
 
     def _step(self, question: Question, relation: Relation) -> tuple[Question, Ranking] | None:
         """Rank as a step from the named task; None if no task clearly answers to the name."""
-        mode, language = question.mode, question.language
+        mode, language = question.page.mode, question.language
         scope = self._scope(question)
         named = self._rank(relation.target, mode, language, scope, skills=False)
         exact = self.names.named(relation.target)
@@ -290,30 +290,3 @@ class Engine(EngineParts):
         corrected = self.speller.correct(query)
         vector = None if mode is Mode.LEXICAL else self.vectors.of([corrected.text])[0]
         return self.ranker.rank(corrected.terms, vector, mode, unknown=corrected.unknown, skills=skills, scope=scope)
-
-    def _question(
-        self,
-        query: str,
-        where: Where,
-        k: int,
-        offset: int,
-        mode: Mode | str,
-        min_band: Band | str | None,
-        facets: bool,
-    ) -> Question:
-        if not 1 <= k <= MAX_K:
-            raise QueryError(f"k must be between 1 and {MAX_K}, not {k}")
-        if offset < 0:
-            raise QueryError(f"offset must not be negative, but is {offset}")
-        condition = condition_of(where)
-        return Question(
-            query=query,
-            where=str(condition) if condition is not None else "",
-            condition=condition,
-            mask=self.facet_table.mask(condition),
-            k=k,
-            offset=offset,
-            mode=choice(Mode, mode, "mode"),
-            min_band=choice(Band, min_band, "band") if min_band is not None else None,
-            count_facets=facets,
-        )

@@ -15,11 +15,13 @@ def standardise(scores: Scores) -> Scores:
 
     The mean is over the whole catalogue, not over the cards that pass a filter, so that a card's score for a
     query doesn't depend on the filter.
+
+    Args:
+        scores: shape (cards,), or (rows, cards) for several kinds of scores, each standardised by itself.
     """
-    spread = float(scores.std())
-    if spread < 1e-9:
-        return np.zeros_like(scores)
-    return np.asarray((scores - scores.mean()) / spread, dtype=np.float32)
+    centred = scores - scores.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True))
+    return np.asarray(np.where(spread < 1e-9, 0, centred / np.maximum(spread, 1e-9)), dtype=np.float32)
 
 
 def best_per_card(scores: Scores, starts: NDArray[np.int64]) -> tuple[Scores, NDArray[np.int64]]:

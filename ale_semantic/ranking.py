@@ -290,5 +290,6 @@ class Ranker:
 
 def fuse(components: Mapping[Component, Scores], weights: Mapping[Component, float]) -> Scores:
     """Return the standardised weighted sum of the standardised components, shape (cards,)."""
-    parts = [weights[name] * standardise(scores) for name, scores in components.items()]
-    return standardise(np.asarray(np.sum(parts, axis=0), dtype=np.float32))
+    scores = np.array(list(components.values()), dtype=np.float32)
+    shares = np.array([weights[name] for name in components], dtype=np.float32)
+    return standardise((shares[:, None] * standardise(scores)).sum(axis=0))

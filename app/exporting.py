@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, replace
 
-from ale_semantic.engine import MAX_K
 from ale_semantic.errors import AleSemanticError, QueryError
 from ale_semantic.export import ExportFormat, Selected, Selection, export_bytes
+from ale_semantic.question import MAX_K
 
 from .conditions import condition_of
 from .context import Site

@@ -66,14 +66,54 @@ class CardTokens:
         return cls(pairs[1], pairs[0], _unit(sums), every)
 
 
-class _Rows:
-    """The rows of an index, laid out anew by the second query: the first is often the only one of its process."""
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Runs of rows of one card and one discount.
 
-    __slots__ = ("_queries", "_turned")
+    `cards` are those that have a row, ascending; `begins` and `discount` the first row of each run and what its rows
+    cost, shape (runs,); `firsts` the first run of each of the cards.
+    """
+
+    cards: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    discount: NDArray[np.float32]
+    firsts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, starts: NDArray[np.int64], discount: NDArray[np.float32]) -> _Groups:
+        """Find the runs."""
+        cards = np.flatnonzero(np.diff(starts))  # reduceat can't take a card without rows
+        begun = np.zeros(len(discount), dtype=bool)  # a set of rows; np.union1d would import numpy.ma
+        begun[1:] = discount[1:] != discount[:-1]
+        begun[starts[cards]] = True
+        begins = np.flatnonzero(begun)
+        return cls(cards, begins, discount[begins], np.searchsorted(begins, starts[cards]))
+
+    def nearest(self, similar: Vectors) -> Vectors:
+        """Return, of the similarities to each row, shape (n, rows), the best of each card, discounted, (n, cards)."""
+        # The rows of a run cost the same: what is the nearest of them is so before they are discounted, too.
+        nearest = np.maximum.reduceat(similar, self.begins, axis=1) - self.discount
+        return np.asarray(np.maximum.reduceat(nearest, self.firsts, axis=1), dtype=np.float32)
+
+
+class _Prepared:
+    """What the queries of one index share, made when it is asked for.
+
+    The rows are laid out anew by the second query: the first is often the only one of its process.
+    """
+
+    __slots__ = ("_groups", "_queries", "_turned")
 
     def __init__(self) -> None:
         self._queries = 0
         self._turned: Turned | None = None
+        self._groups: _Groups | None = None
+
+    def groups(self, starts: NDArray[np.int64], discount: NDArray[np.float32]) -> _Groups:
+        """Return the runs of the index's rows."""
+        if self._groups is None:
+            self._groups = _Groups.of(starts, discount)
+        return self._groups
 
     def product(self, few: Vectors, rows: Vectors) -> Vectors:
         """Return the dot product of each of a few rows with each of the index's, always the same, shape (few, rows)."""
@@ -102,7 +142,7 @@ class LateIndex:
     projection: Vectors
     idf: NDArray[np.float32]
     counted: int = 0
-    rows: _Rows = field(default_factory=_Rows, compare=False)
+    prepared: _Prepared = field(default_factory=_Prepared, compare=False)
 
     @classmethod
     def open(cls, folder: Path) -> LateIndex:
@@ -120,7 +160,7 @@ class LateIndex:
             discount=self.discount[rows],
             vectors=self.vectors[rows],
             counted=self.counted or len(self.starts) - 1,
-            rows=_Rows(),
+            prepared=_Prepared(),
         )
 
     def scores(self, query: TokenVectors) -> NDArray[np.float32]:
@@ -136,13 +176,9 @@ class LateIndex:
         telling = weights >= LEAST_IDF
         if not telling.any() or not len(self.vectors):
             return scores
-        filled = np.flatnonzero(np.diff(self.starts))  # reduceat can't take a card without tokens
-        similar = self.rows.product(_unit(product(query.vectors[telling], self.projection)), self.vectors)
-        # Rows of one discount stand together: what is the nearest of them is so before they are discounted, too.
-        begins = np.union1d(np.flatnonzero(np.diff(self.discount)) + 1, self.starts[filled])
-        nearest = np.maximum.reduceat(similar, begins, axis=1) - self.discount[begins]
-        nearest = np.maximum.reduceat(nearest, np.searchsorted(begins, self.starts[filled]), axis=1)
-        scores[filled] = (weights[telling] @ nearest) / weights[telling].sum()
+        similar = self.prepared.product(_unit(product(query.vectors[telling], self.projection)), self.vectors)
+        groups = self.prepared.groups(self.starts, self.discount)
+        scores[groups.cards] = (weights[telling] @ groups.nearest(similar)) / weights[telling].sum()
         return scores
 
 

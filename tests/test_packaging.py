@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "multilingual",
         "query_vectors",
         "requests",
+        "question",
         "explain",
         "answers",
         "opening",

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ale_semantic.engine import DEFAULT_K
 from ale_semantic.filters.words import MAX_LENGTH
+from ale_semantic.question import DEFAULT_K
 from ale_semantic.requests import MAX_QUERY_CHARACTERS
 from ale_semantic.types import Band, Mode
 from ale_semantic.variants import Variant
