@@ -77,8 +77,7 @@ def fold(text: str) -> str:
 def _fold_once(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept = _BETWEEN_DIGITS.sub(_KEPT_APART, text)
-    kept = _DROPPED.sub("", kept).replace(_KEPT_APART, "-")
-    return "".join(char for char in kept if unicodedata.category(char) not in {"Cc", "Cf", "Cs"})
+    return _without_controls(_DROPPED.sub("", kept).replace(_KEPT_APART, "-"))
 
 
 def tidy(text: str) -> str:
@@ -87,10 +86,16 @@ def tidy(text: str) -> str:
     while before != after:
         before = after
         after = unicodedata.normalize("NFC", after).replace("`", "")
-        spaced = (" " if char.isspace() else char for char in after)
-        after = "".join(char for char in spaced if unicodedata.category(char) not in {"Cc", "Cf", "Cs"})
+        if not after.isprintable():  # else its only blanks are spaces
+            after = _without_controls("".join(" " if char.isspace() else char for char in after))
         after = _unwrap(" ".join(after.split()))
     return after
+
+
+def _without_controls(text: str) -> str:
+    if text.isprintable():  # nearly all are, and looking at each character takes ten times as long
+        return text
+    return "".join(char for char in text if unicodedata.category(char) not in {"Cc", "Cf", "Cs"})
 
 
 def _unwrap(text: str) -> str:

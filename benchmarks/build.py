@@ -78,7 +78,7 @@ def passages_of(folder: Path) -> list[str]:
 
 def measure(catalogue: Catalogue, model: str, work: Path) -> dict[str, Any]:
     """Measure all of it in a folder."""
-    encoder, notices = serving_encoder(model, None, [card.summary for card in catalogue])
+    encoder, notices = serving_encoder(model, None, lambda: [card.summary for card in catalogue])
     if not isinstance(encoder, OnnxEncoder):
         raise SystemExit(f"the model could not be exported: {notices}")
     reports: list[BuildReport] = []

@@ -116,7 +116,7 @@ def _encoder(name: str) -> Any:
         return StaticEncoder()
     from ale_semantic.embeddings.export import serving_encoder
 
-    return serving_encoder(name, None, ["a text", "another text"])[0]
+    return serving_encoder(name, None, lambda: ["a text", "another text"])[0]
 
 
 def _cards(folder: Path) -> Path:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ale_semantic.embeddings.digests import known_digest
 from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind, TokenVectors, Vectors
-from ale_semantic.embeddings.registry import WEIGHTS, file_digest, find_model, locate
+from ale_semantic.embeddings.registry import WEIGHTS, find_model, locate
 from ale_semantic.embeddings.tokens import TextTokenizer
 
 _TABLE = "embeddings.word_embeddings.weight"
@@ -33,7 +34,7 @@ class StaticEncoder:
             table = np.asarray(weights.get_tensor(_TABLE), dtype=np.float32)
         self._table = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-9)
         self._tokenizer = TextTokenizer.open(folder)
-        identity = EncoderIdentity(spec.name, spec.revision, file_digest(folder / WEIGHTS), table.shape[1], 256)
+        identity = EncoderIdentity(spec.name, spec.revision, known_digest(folder / WEIGHTS), table.shape[1], 256)
         self.identity = replace(identity, name=f"{model} input embeddings")
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,8 @@ def build_index(
         chosen: Encoder | None = encoder
         notices: tuple[str, ...] = ()
         if chosen is None:
-            chosen, notices = serving_encoder(model, _earlier_encoder(folder), _samples(catalogue.cards), device=device)
+            samples = partial(_samples, catalogue.cards)
+            chosen, notices = serving_encoder(model, _earlier_encoder(folder), samples, device=device)
         cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
         name = chosen_model(second, chosen.identity)
         languages = load_encoder(name, device=device) if name is not None else None
@@ -153,13 +155,12 @@ class _Build:
 
     def read_cards(self, *, progress: bool) -> None:
         """Read, embed and write all cards, showing how far, how fast and how long still."""
-        from tqdm.auto import tqdm
-
-        with tqdm(total=len(self._catalogue), unit="card", desc="embedding", disable=not progress) as bar:
+        with _progress(len(self._catalogue)) if progress else nullcontext() as bar:
             for cards in _blocks(self._catalogue.cards):
                 self._tables.add(cards)
                 self._add(cards)
-                bar.update(len(cards))
+                if bar is not None:
+                    bar.update(len(cards))
 
     def finish(self, exported: Path | None, notices: tuple[str, ...], earlier: Atlas | None) -> BuildReport:
         """Write what needs all cards, and seal the generation."""
@@ -237,6 +238,12 @@ class _Build:
 def precision_of(encoder: Encoder) -> str:
     """Return the type of number that an encoder computes with."""
     return encoder.precision if isinstance(encoder, SentenceTransformerEncoder) else "float32"
+
+
+def _progress(cards: int) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=cards, unit="card", desc="embedding")
 
 
 def _blocks(cards: Iterable[TaskCard]) -> Iterator[list[TaskCard]]:

@@ -31,8 +31,8 @@ from typing import Any
 
 from ale_semantic.errors import BundleError, BundleMismatchError
 
+from .digests import file_digest
 from .passages import LAYOUT_VERSION
-from .registry import file_digest
 from .verification import RECORD, verify
 
 FORMAT_VERSION = 2

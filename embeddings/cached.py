@@ -27,7 +27,7 @@ class CachedEncoder:
         self.encoder = encoder
         self.embedded = 0
         self._cache = cache
-        self._precision = precision
+        self._own = (encoder.identity.key, precision)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -36,7 +36,7 @@ class CachedEncoder:
 
     def key(self, *parts: str) -> bytes:
         """Return the key of something that this model makes of texts."""
-        return content_key(self.identity.key, self._precision, *parts)
+        return content_key(*self._own, *parts)
 
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ale_semantic.errors import EncoderError
 
 from .batches import encode_in_batches
-from .registry import ModelSpec, file_digest, find_model, locate
+from .digests import known_digest
+from .registry import ModelSpec, find_model, locate
 from .tokens import TOKENIZER_FILE, TextTokenizer
 from .vectors import TokenVectors, Vectors
 
@@ -234,5 +235,5 @@ def _weights_digest(folder: Path) -> str:
     names = {path for pattern in _IDENTITY_FILES for path in folder.glob(pattern)}
     digest = hashlib.sha256()
     for path in sorted(names):
-        digest.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
+        digest.update(f"{path.relative_to(folder)} {known_digest(path)}\n".encode())
     return digest.hexdigest()

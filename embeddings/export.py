@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ _EXAMPLE = ("an example of two texts", "whose lengths are not the same, so that 
 
 
 def serving_encoder(
-    model: str, earlier: Path | None, samples: Sequence[str], *, device: str | None = None
+    model: str, earlier: Path | None, samples: Callable[[], Sequence[str]], *, device: str | None = None
 ) -> tuple[Encoder, tuple[str, ...]]:
     """Return the encoder that embeds a catalogue and later answers its queries, and what the user must know of it.
 
@@ -40,7 +40,7 @@ def serving_encoder(
     Args:
         model: registry name, Hub name or local folder.
         earlier: the exported encoder of an earlier index.
-        samples: texts on which the exported encoder must agree with the original.
+        samples: gives texts on which the exported encoder must agree with the original.
         device: `cpu`, `cuda` ...; by default the CPU if there is an exported encoder, else the best there is.
 
     Raises:
@@ -64,14 +64,14 @@ def serving_encoder(
         return original, (f"{fault}; sentence-transformers will embed the queries, which is slower to start",)
 
 
-def _exported(encoder: SentenceTransformerEncoder, cache: Path, samples: Sequence[str]) -> Path:
+def _exported(encoder: SentenceTransformerEncoder, cache: Path, samples: Callable[[], Sequence[str]]) -> Path:
     """Return the cache's folder with the exported encoder, after exporting and checking it."""
     folder = cache / f"{encoder.identity.key}-{_EXPORT_VERSION}"
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as temporary:
         made = Path(temporary) / "encoder"
         _export(encoder, made)
-        _check(encoder, made, samples)
+        _check(encoder, made, samples())
         try:
             made.rename(folder)
         except OSError:

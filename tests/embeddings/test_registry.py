@@ -14,8 +14,9 @@ from huggingface_hub import constants
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from ale_semantic.embeddings import encoder as encoders
+from ale_semantic.embeddings.digests import file_digest
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder
-from ale_semantic.embeddings.registry import WEIGHTS, ModelSpec, file_digest, find_model, locate, registry
+from ale_semantic.embeddings.registry import WEIGHTS, ModelSpec, find_model, locate, registry
 from ale_semantic.embeddings.tokens import TOKENIZER_FILE, TextTokenizer
 from ale_semantic.errors import EncoderError
 
