@@ -3,6 +3,7 @@
 proxies    X-Forwarded-* of trusted proxies becomes the client's address; nobody else's counts
 Tracking   id, log line, metrics, the last catch of faults
 Headers    headers that make browsers careful
+Crowd      requests on connections that are too many
 Hosts      names that aren't ours (DNS rebinding), and other sites' scripts that would change something
 CORS       only for the origins of the settings
 Admission  key, rate
@@ -15,12 +16,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .admission import Admission
-from .asgi import HEALTH, header, refuse, with_headers
-from .bodies import BodyLimit
+from .asgi import HEALTH, header, refuse, state_of, with_headers
+from .bodies import BodyLimit, closing
 from .config import ServiceConfig, ServiceConfigError, is_loopback
 from .keys import KeyRing
 from .metrics import shared_folder
-from .problems import ForbiddenError
+from .problems import CrowdedError, ForbiddenError
+from .protocol import CROWDED
 from .rates import RateLimit
 from .sessions import Sessions, router
 from .tracking import Tracking
@@ -71,6 +73,7 @@ def install(app: FastAPI, service: Service) -> None:
     if config.cors_origins:
         _add_cors(app, config)
     app.add_middleware(Hosts, config=config)
+    app.add_middleware(Crowd)
     app.add_middleware(Tracking, telemetry=telemetry)
     app.add_middleware(Headers)
     if config.trusted_proxies:
@@ -132,6 +135,24 @@ class Headers:
             await send(with_headers(message, extra) if message["type"] == "http.response.start" else message)
 
         await self.app(scope, receive, complete)
+
+
+class Crowd:
+    """Refuses what comes on a connection that was one too many when it was opened, and ends it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it; probes learn of the process, not of its visitors."""
+        if scope["type"] == "http" and state_of(scope).get(CROWDED):
+            send = closing(send)
+            if scope["path"] not in HEALTH:
+                fault = CrowdedError("too many connections are open; use one for several requests, or try again soon")
+                await refuse(fault, scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 class Hosts:

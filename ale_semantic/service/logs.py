@@ -26,6 +26,16 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+class News(logging.Filter):
+    """Drops the line of uvicorn's that the service writes itself, with a reason and the client's address."""
+
+    said_better = "Invalid HTTP request received."
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether to write a line."""
+        return record.msg != self.said_better
+
+
 class TextLines(logging.Formatter):
     """One line of text: time, level, message, then name=value."""
 
@@ -48,7 +58,15 @@ def logging_config(config: ServiceConfig) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": formatter}},
-        "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
+        "filters": {"news": {"()": News}},
+        "handlers": {
+            "lines": {
+                "class": "logging.StreamHandler",
+                "formatter": "lines",
+                "filters": ["news"],
+                "stream": "ext://sys.stderr",
+            }
+        },
         "loggers": {
             "ale_semantic": own,
             "uvicorn": own,

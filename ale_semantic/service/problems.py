@@ -135,6 +135,13 @@ class NotReadyError(RetryLaterError):
     slug = "not-ready"
 
 
+class CrowdedError(RetryLaterError):
+    """More connections are open than the settings allow."""
+
+    status = 503
+    slug = "too-many-connections"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One refusal, ready to be written as JSON."""

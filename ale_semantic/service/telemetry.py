@@ -18,6 +18,8 @@ from .config import ServiceConfig
 from .metrics import Metrics
 from .tracing import Tracing
 
+UNREAD = "unread"  # the route of a request that was refused before it was read
+OTHER = "OTHER"  # its method, and any that HTTP doesn't name
 _LONGEST_QUERY = 500  # characters of a query in the log
 
 
@@ -109,6 +111,13 @@ class Telemetry:
     def fault(self, kind: str) -> None:
         """Count a refusal or failure by its type."""
         self.metrics.errors.labels(kind).inc()
+
+    def unread(self, status: int, kind: str, *, client: str) -> None:
+        """Count and log a request that was refused before it was read, by the reason alone: it may hold anything."""
+        self.metrics.requests.labels(OTHER, UNREAD, str(status)).inc()
+        self.fault(kind)
+        level = logging.ERROR if status >= 500 else logging.INFO
+        self.event("request", level=level, route=UNREAD, status=status, problem=kind, client=client)
 
     def note_query(self, text: str) -> None:
         """Keep the text of a query for the log line of its request, if the settings ask for it."""

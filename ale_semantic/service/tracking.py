@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .asgi import client_address, header, refuse, state_of, with_headers
 from .route_table import RouteTable, is_own
-from .telemetry import RequestRecord, Telemetry
+from .telemetry import OTHER, RequestRecord, Telemetry
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -70,7 +70,7 @@ class Tracking:
     def _finish(self, scope: Scope, record: RequestRecord, status: int, own: Any, span: Any) -> None:
         took = perf_counter() - record.begun
         route = route_template(scope, own)
-        method = record.method if record.method in _METHODS else "OTHER"
+        method = record.method if record.method in _METHODS else OTHER
         metrics = self.telemetry.metrics
         metrics.requests.labels(method, route, str(status)).inc()
         metrics.latency.labels(route).observe(took)

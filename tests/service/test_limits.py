@@ -8,14 +8,18 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ale_semantic.service import protocol
 from ale_semantic.service.bodies import BodyLimit
 from ale_semantic.service.config import ServiceConfig
+from ale_semantic.service.guarding import Crowd
 from ale_semantic.service.protocol import uvicorn_settings
 from ale_semantic.service.rates import RateLimit
+from ale_semantic.service.telemetry import Telemetry
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
 Talk = Callable[..., Awaitable[bytes]]
@@ -26,14 +30,14 @@ async def greeting(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-def spoken(conversation: Callable[[Talk], Awaitable[None]]) -> None:
+def spoken(conversation: Callable[[Talk], Awaitable[None]], app: Any = greeting, **more: Any) -> None:
     """Serve a small application by uvicorn with the service's settings, and talk to it on a socket."""
     uvicorn = pytest.importorskip("uvicorn")
-    config = ServiceConfig.exactly(receive_seconds=0.4, max_header_bytes=2_000, max_headers=20)
+    config = ServiceConfig.exactly(receive_seconds=0.4, max_header_bytes=2_000, max_headers=20, **more)
     settings = {**uvicorn_settings(config), "log_config": None}
 
     async def run() -> None:
-        server = uvicorn.Server(uvicorn.Config(greeting, port=0, lifespan="off", **settings))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, lifespan="off", **settings))
         serving = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)
@@ -98,6 +102,82 @@ def test_a_connection_goes_on_after_an_ordinary_head() -> None:
         assert b"server:" not in once_more.lower()
 
     spoken(conversation)
+
+
+class Told:
+    """A small application that belongs to a service."""
+
+    def __init__(self) -> None:
+        self.telemetry = Telemetry(ServiceConfig.exactly())
+        self.state = SimpleNamespace(service=SimpleNamespace(telemetry=self.telemetry))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await Crowd(greeting)(scope, receive, send)
+
+    def count(self, status: int) -> float | None:
+        labels = {"method": "OTHER", "route": "unread", "status": str(status)}
+        return self.telemetry.metrics.registry.get_sample_value("ale_requests_total", labels)
+
+
+def test_what_is_refused_unread_is_counted_and_logged_without_its_content(caplog: pytest.LogCaptureFixture) -> None:
+    app = Told()
+
+    async def conversation(talk: Talk) -> None:
+        await asyncio.gather(
+            talk(b"GET /secret HTTP/1.1\r\nsecret\r\n\r\n"),
+            talk(HEAD + b"secret: " + b"x" * 3_000 + b"\r\n\r\n"),
+            talk(HEAD + b"secret: 1\r\n"),
+            talk(),  # nothing was said, so nothing was refused
+            talk(HEAD + b"\r\n"),
+        )
+
+    with caplog.at_level("INFO", "ale_semantic.service"):
+        spoken(conversation, app)
+    assert [app.count(status) for status in (400, 408, 431)] == [1, 1, 1]
+    lines = [vars(record)["fields"] for record in caplog.records if record.name == "ale_semantic.service"]
+    assert sorted((line["status"], line["problem"]) for line in lines) == [
+        (400, "malformed-request"),
+        (408, "head-too-slow"),
+        (431, "head-too-large"),
+    ]
+    assert {line["client"] for line in lines} == {"127.0.0.1"}
+    assert "secret" not in str(lines)
+
+
+def test_without_the_fast_parser_malformed_requests_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "find_spec", lambda name: None)
+    protocol._protocol_class.cache_clear()
+    app = Told()
+    heard: list[bytes] = []
+
+    async def conversation(talk: Talk) -> None:
+        heard.append(await talk(b"GET /\x00 HTTP/1.1\r\n\r\n"))
+        heard.append(await talk(HEAD + b"\r\n"))
+
+    try:
+        spoken(conversation, app)
+    finally:
+        protocol._protocol_class.cache_clear()
+    assert [one[:12] for one in heard] == [b"HTTP/1.1 400", b"HTTP/1.1 200"]
+    assert app.count(400) == 1
+
+
+def test_a_connection_too_many_is_told_so_and_ended() -> None:
+    heard: list[bytes] = []
+
+    async def conversation(talk: Talk) -> None:
+        idle = [asyncio.create_task(talk(HEAD)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        heard.append(await talk(HEAD + b"\r\n"))
+        heard.append(await talk(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"))
+        await asyncio.gather(*idle)
+        heard.append(await talk(HEAD + b"\r\n"))
+
+    spoken(conversation, Told(), max_connections=3)
+    assert [one[:12] for one in heard] == [b"HTTP/1.1 503", b"HTTP/1.1 200", b"HTTP/1.1 200"]
+    assert b"too-many-connections" in heard[0]
+    assert b"retry-after: 1\r\n" in heard[0]
+    assert [b"connection: close" in one for one in heard] == [True, True, False]
 
 
 def test_the_servers_settings_travel_to_workers() -> None:
