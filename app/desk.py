@@ -30,6 +30,9 @@ class Desk:
         self._ask = ask
         self._lock = Lock()
         self.site = Site(engine)
+
+    def warm_up(self) -> None:
+        """Do in the background what the first visitor would wait for."""
         self.site.warm_up()
 
     async def answer(self, question: Callable[[Site], _Value]) -> _Value:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING
 
 from .desk import Ask, Desk
+from .quick_import import import_gradio, spare_apps_left_out
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -33,7 +33,7 @@ async def _mounted(ask: Ask, engine: Engine) -> Starlette:
 
 
 def _mount(ask: Ask, engine: Engine) -> Starlette:
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # Gradio reads it when it is imported
+    import_gradio()
     import gradio
     from starlette.applications import Starlette
 
@@ -41,8 +41,11 @@ def _mount(ask: Ask, engine: Engine) -> Starlette:
 
     options = launch_options()
     del options["quiet"]  # of a server of its own
-    page = page_of(Desk(ask, engine))
+    desk = Desk(ask, engine)
+    with spare_apps_left_out():
+        page = page_of(desk)
     page.state_session_capacity = options.pop("state_session_capacity")  # which `launch` would set
     app = Starlette()
-    gradio.mount_gradio_app(app, page, path="/", **options)
+    gradio.mount_gradio_app(app, page, path="/", mcp_server=False, **options)
+    desk.warm_up()  # not sooner: the page would wait for it
     return app

@@ -30,7 +30,9 @@ _SCRIPTS = ("dom", "basket", "navigate", "facets", "map", "main")  # in this ord
 
 def build_page(engine: Engine) -> Blocks:
     """Return the page over an engine, ready to be launched."""
-    return page_of(Desk(ask_in_threads(engine), engine))
+    desk = Desk(ask_in_threads(engine), engine)
+    desk.warm_up()
+    return page_of(desk)
 
 
 def page_of(desk: Desk) -> Blocks:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from typing import TYPE_CHECKING
 
 from ale_semantic.errors import AleSemanticError
+
+from .desk import Desk, ask_in_threads
+from .quick_import import import_gradio, spare_apps_left_out
 
 if TYPE_CHECKING:
     import gradio
@@ -32,14 +34,17 @@ def start(engine: Engine, *, host: str, port: int, share: bool = False) -> tuple
     Raises:
         AleSemanticError: if the port is taken.
     """
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # Gradio reads it when it is imported
-    from .page import build_page, launch_options
-
     free = _require_free(host, port)
-    page = build_page(engine)
+    import_gradio()
+    from .page import launch_options, page_of
+
+    desk = Desk(ask_in_threads(engine), engine)
+    with spare_apps_left_out():
+        page = page_of(desk)
     _, address, _ = page.launch(
-        server_name=host, server_port=free, share=share, prevent_thread_lock=True, **launch_options()
+        server_name=host, server_port=free, share=share, prevent_thread_lock=True, mcp_server=False, **launch_options()
     )
+    desk.warm_up()  # not sooner: the page would wait for it
     return page, address
 
 

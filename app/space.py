@@ -32,7 +32,8 @@ def main() -> None:
                 print(notice, file=sys.stderr)
             build_index(catalogue, settings.index, model=settings.model)
         port = int(os.environ.get("GRADIO_SERVER_PORT") or PORT)
-        launch(Engine.open(settings.index), host=os.environ.get("GRADIO_SERVER_NAME") or "0.0.0.0", port=port)
+        engine = Engine.open(settings.index, warm=True)
+        launch(engine, host=os.environ.get("GRADIO_SERVER_NAME") or "0.0.0.0", port=port)
     except AleSemanticError as fault:
         sys.exit(f"ale-semantic: {fault}")
 

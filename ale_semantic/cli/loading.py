@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from ale_semantic import __version__
+from ale_semantic.cli.plain import PlainCommand, PlainGroup
 
 
 class Source(NamedTuple):
@@ -79,6 +80,7 @@ def whole_application() -> typer.Typer:
 def _empty() -> typer.Typer:
     made = typer.Typer(
         name="ale-semantic",
+        cls=PlainGroup,
         help="Find agent-benchmark tasks by meaning, with facet filters.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -98,7 +100,7 @@ def _add(made: typer.Typer, name: str) -> None:
     if isinstance(command, typer.Typer):
         made.add_typer(command, short_help=COMMANDS[name].help)
     else:
-        made.command(name=name, short_help=COMMANDS[name].help)(command)
+        made.command(name=name, short_help=COMMANDS[name].help, cls=PlainCommand)(command)
 
 
 def _nothing() -> None:

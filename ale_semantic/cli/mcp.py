@@ -16,13 +16,12 @@ def mcp(index: IndexOption = None, model: ModelOption = None) -> None:
         ale-semantic mcp --index path/to/index
     """
     from ale_semantic.embeddings.bundle import has_index
-    from ale_semantic.engine import Engine
-    from ale_semantic.service.mcp_stdio import serve_stdio
+    from ale_semantic.service.mcp_stdio import open_local, serve_stdio
 
     folder = index_folder(index)
-    open_engine = partial(Engine.open, folder, model=model)
+    open_index = partial(open_local, folder, model=model)
     if not has_index(folder):
-        open_engine()  # says what is missing now, not at an assistant's first question
+        open_index()  # says what is missing now, not at an assistant's first question
     if sys.stdin.isatty():
         warn("Waiting for an MCP client on stdin; assistants start this command themselves (docs/service.md).")
-    serve_stdio(open_engine)
+    serve_stdio(open_index)

@@ -35,7 +35,7 @@ def app(
     folder = index_folder(index)
     if not has_index(folder):
         build_here(folder, cards=cards, model=None)
-    launch(Engine.open(folder), host=host, port=port, share=share)
+    launch(Engine.open(folder, warm=True), host=host, port=port, share=share)
 
 
 def serve(
