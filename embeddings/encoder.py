@@ -134,18 +134,18 @@ class SentenceTransformerEncoder:
         """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
-        return encode_in_batches(inputs, self.identity.dimension, self._run)
+        return encode_in_batches(inputs, self.identity.dimension, self._run, padded=kind is TextKind.QUERY)
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""
         return self._tokenizer.spans(texts)
 
-    def _run(self, tokens: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
+    def _run(self, tokens: NDArray[np.int64], mask: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
         import torch
 
-        ids = torch.from_numpy(tokens).to(self.model.device)
+        given = {"input_ids": tokens, "attention_mask": mask}
         with torch.inference_mode():
-            found: Any = self.model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+            found: Any = self.model({name: torch.from_numpy(one).to(self.model.device) for name, one in given.items()})
         vectors = found["sentence_embedding"].float().cpu().numpy()
         states = found["token_embeddings"].float().cpu().numpy()
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), states

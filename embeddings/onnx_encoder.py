@@ -93,7 +93,8 @@ class OnnxEncoder:
         """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
-        return encode_in_batches(inputs, self.identity.dimension, self._run, workers=self._workers)
+        padded = kind is TextKind.QUERY
+        return encode_in_batches(inputs, self.identity.dimension, self._run, padded=padded, workers=self._workers)
 
     def word_ids(self, texts: Sequence[str], kind: TextKind) -> list[NDArray[np.int64]]:
         """Return the token ids of each text's words, as `encode_tokens` does with their vectors."""
@@ -104,9 +105,9 @@ class OnnxEncoder:
         """Return the character span of each token of each text."""
         return self._tokenizer.spans(texts)
 
-    def _run(self, tokens: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
+    def _run(self, tokens: NDArray[np.int64], mask: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
         vectors, states = self._session.run(
-            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
+            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": mask}
         )
         return np.asarray(vectors, dtype=np.float32), np.asarray(states, dtype=np.float32)
 

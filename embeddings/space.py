@@ -60,7 +60,7 @@ class PassageTable:
 
     def passage(self, row: int, cards: Sequence[TaskCard]) -> Passage:
         """Return the passage in a row, with its text cut from the card."""
-        card, field, kind, start, end = (int(value) for value in self.columns[row])
+        card, field, kind, start, end = self.columns[row].tolist()
         text = field_text(cards[card], _FIELDS[field])[start:end]
         return Passage(card, _FIELDS[field], PassageKind(kind), start, end, text)
 
@@ -143,8 +143,11 @@ class VectorSpace:
             "exported": exported is not None,
         }
 
-    def load_encoder(self) -> Encoder:
+    def load_encoder(self, *, workers: int = 1) -> Encoder:
         """Return the exported encoder, or the original model where none was exported.
+
+        Args:
+            workers: as of `OnnxEncoder.open`; the original model has its own way.
 
         Raises:
             EncoderError: if it can't be loaded.
@@ -152,7 +155,7 @@ class VectorSpace:
             BundleMismatchError: if the model of that name has other weights now.
         """
         if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
-            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER)
+            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER, workers=workers)
         else:
             from .nano_e5 import load_encoder
 

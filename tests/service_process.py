@@ -23,7 +23,7 @@ class ToyWorker(serving.Worker):
     """A worker whose indexes are opened with the toys' encoder."""
 
     def __call__(self) -> FastAPI:
-        VectorSpace.load_encoder = lambda space: HashEncoder()
+        VectorSpace.load_encoder = lambda space, **options: HashEncoder()
         return super().__call__()
 
 

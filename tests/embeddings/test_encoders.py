@@ -88,6 +88,18 @@ def test_vectors_are_unit_rows_and_the_same_alone_or_among_others(encoder: Sente
     assert encoder.encode([], TextKind.QUERY).shape == (0, DIMENSION)
 
 
+def test_queries_are_the_same_alone_or_padded_among_others(encoder: SentenceTransformerEncoder, model: Path) -> None:
+    exported, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
+    queries = ["orbit", "fit the orbit of a comet", "orbit fit", "lease", "a lease of the land", "fit a lease"]
+    for one in (encoder, exported):
+        together, words = one.encode_tokens(queries, TextKind.QUERY)
+        for row, query in enumerate(queries):
+            alone, (own,) = one.encode_tokens([query], TextKind.QUERY)
+            np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
+            np.testing.assert_array_equal(own.ids, words[row].ids)
+            np.testing.assert_allclose(own.vectors, words[row].vectors, atol=1e-5)
+
+
 def test_the_identity_is_of_the_weights(encoder: SentenceTransformerEncoder) -> None:
     identity = encoder.identity
     assert (identity.name, identity.revision) == ("tiny", "local")

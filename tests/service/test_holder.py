@@ -62,7 +62,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Bundles:
 def folder(bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an index folder with the old bundle; whatever is in it is opened with the toys' encoder."""
 
-    def load(space: VectorSpace) -> Encoder:
+    def load(space: VectorSpace, *, workers: int = 1) -> Encoder:
         identity = space.identity
         if identity.name != "hash":
             raise EncoderError(f"unknown model {identity.name!r}")
