@@ -47,7 +47,13 @@ class OpenIndex:
 
     @classmethod
     def open(
-        cls, folder: Path, *, vector_cache: int, telemetry: Telemetry | None = None, earlier: OpenIndex | None = None
+        cls,
+        folder: Path,
+        *,
+        vector_cache: int,
+        telemetry: Telemetry | None = None,
+        earlier: OpenIndex | None = None,
+        model: str | None = None,
     ) -> OpenIndex:
         """Open the current generation.
 
@@ -56,6 +62,7 @@ class OpenIndex:
             vector_cache: how many query vectors are kept.
             telemetry: told of the use of the encoder.
             earlier: an index whose encoder is taken over if it is the same.
+            model: refuse an index of another model.
 
         Raises:
             BundleError: if there is no index or it is damaged.
@@ -70,7 +77,7 @@ class OpenIndex:
             same = earlier is not None and (earlier.encoder.identity, earlier.weights) == (space.identity, weights)
             encoder = earlier.encoder if earlier is not None and same else BatchingEncoder(space.load_encoder())
             try:
-                engine = Engine.open(folder, encoder=encoder)
+                engine = Engine.open(folder, encoder=encoder, model=model)
                 if _generation(engine) == paths.root.name:
                     return cls.of(engine, encoder, vector_cache=vector_cache, telemetry=telemetry, weights=weights)
             except BaseException:
@@ -121,9 +128,18 @@ class _Held:
 class EngineHolder:
     """Holds the open index; readers lease it, and an index that was replaced goes when its last reader is done."""
 
-    def __init__(self, folder: Path, config: ServiceConfig, telemetry: Telemetry, index: OpenIndex) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: ServiceConfig,
+        telemetry: Telemetry,
+        index: OpenIndex,
+        *,
+        model: str | None = None,
+    ) -> None:
         """Hold an index that is open already; `open` is the usual way."""
         self.folder = folder
+        self._model = model
         self._config = config
         self._telemetry = telemetry
         self._held = _Held(index)
@@ -137,14 +153,16 @@ class EngineHolder:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, config: ServiceConfig, telemetry: Telemetry) -> EngineHolder:
-        """Open the index in a folder.
+    def open(
+        cls, folder: Path, config: ServiceConfig, telemetry: Telemetry, *, model: str | None = None
+    ) -> EngineHolder:
+        """Open the index in a folder; with a model named, none of another model, now and later.
 
         Raises:
             AleSemanticError: if it can't be opened.
         """
-        index = OpenIndex.open(folder, vector_cache=config.vector_cache, telemetry=telemetry)
-        holder = cls(folder, config, telemetry, index)
+        index = OpenIndex.open(folder, vector_cache=config.vector_cache, telemetry=telemetry, model=model)
+        holder = cls(folder, config, telemetry, index, model=model)
         holder._told(index)
         return holder
 
@@ -215,6 +233,23 @@ class EngineHolder:
             self._told(index)
             return True
 
+    def look(self) -> None:
+        """Open a newer index if the folder names one; while that can't be opened, the old one serves on.
+
+        It costs a look at one small file, so it may be done before each question. What couldn't be opened isn't
+        tried again.
+        """
+        name = _name(current_root(self.folder))
+        # The one that is open is looked at again only to take a complaint back: it was put in place of a bad one.
+        if name == self._refused or (name == self.current.generation and not self._problem):
+            return
+        try:
+            self.reload()
+        except AleSemanticError:
+            return  # `reload` has told it
+        except Exception:  # a bug: the old index serves on
+            _log.exception("the new index can't be opened")
+
     def watch(self) -> None:
         """Look for a new index every `watch_seconds` on a thread of its own, until `close`."""
         if self._config.watch_seconds and self._watcher is None:
@@ -241,6 +276,7 @@ class EngineHolder:
             vector_cache=self._config.vector_cache,
             telemetry=self._telemetry,
             earlier=self.current,
+            model=self._model,
         )
 
     def _swap(self, index: OpenIndex) -> None:
@@ -267,16 +303,7 @@ class EngineHolder:
 
     def _watch(self) -> None:
         while not self._stop.wait(self._config.watch_seconds):
-            name = _name(current_root(self.folder))
-            # The one that is open is looked at again only to take a complaint back: it was put in place of a bad one.
-            if name == self._refused or (name == self.current.generation and not self._problem):
-                continue
-            try:
-                self.reload()
-            except AleSemanticError:
-                continue  # `reload` has told it
-            except Exception:  # a bug: the old index serves on, and the watch goes on
-                _log.exception("the new index can't be opened")
+            self.look()
 
     def _told(self, index: OpenIndex) -> None:
         identity = index.encoder.identity

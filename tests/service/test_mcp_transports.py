@@ -17,13 +17,16 @@ import uvicorn
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from service_toys import toy_service
+from service_toys import build_toys, toy_service
+from toy import HashEncoder, toy_catalogue
 
 from ale_semantic.cli.mcp import mcp
-from ale_semantic.errors import BundleError
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.service.application import create_app
 from ale_semantic.service.core import Service
 from ale_semantic.service.keys import KeyFile
+from ale_semantic.service.mcp_stdio import open_local
 
 pytestmark = pytest.mark.anyio
 
@@ -32,15 +35,18 @@ ORBIT = "science/orbit_fit"
 TOY_SERVER = """
 import sys
 sys.path.insert(0, {tests!r})
+from pathlib import Path
 from toy import HashEncoder
-from ale_semantic import Engine
-from ale_semantic.service.mcp_stdio import serve_stdio
+from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.service.mcp_stdio import open_local, serve_stdio
 
-def open_engine():
+VectorSpace.load_encoder = lambda space, **options: HashEncoder()
+
+def open_index():
     print("noise of a library")
-    return Engine.open({folder!r}, encoder=HashEncoder())
+    return open_local(Path({folder!r}))
 
-serve_stdio(open_engine)
+serve_stdio(open_index)
 """
 
 
@@ -71,6 +77,43 @@ async def test_a_process_serves_over_stdio(toy_index: Path, tmp_path: Path) -> N
     assert refused.is_error
     assert "noise of a library" in told  # what goes to stdout lands beside the protocol, not in it
     assert "domian" not in told
+
+
+async def test_an_index_that_was_built_anew_answers_the_next_call(tmp_path: Path) -> None:
+    folder = build_toys(tmp_path / "index")
+    cards = toy_catalogue().cards
+    with (tmp_path / "stderr").open("w+", encoding="utf-8") as errors:
+        async with Client(stdio_client(stdio_command(folder), errlog=errors)) as client:
+
+            async def found() -> list[str]:
+                answer = await client.call_tool("search", {"k": 50})
+                assert answer.structured_content is not None, answer.content
+                return [hit["task_id"] for hit in answer.structured_content["hits"]]
+
+            assert len(await found()) == len(cards)
+            kept = [card for card in cards if card.task_id != ORBIT]
+            build_toys(folder, kept)
+            assert sorted(await found()) == sorted(card.task_id for card in kept)
+            gone = await client.call_tool("show", {"task_id": ORBIT})
+            assert gone.is_error
+            current = folder / "CURRENT"
+            good = current.read_text(encoding="utf-8")
+            current.write_text("g-000000000000\n", encoding="utf-8")
+            assert [len(await found()) for _ in range(2)] == [len(kept)] * 2
+            current.write_text(good, encoding="utf-8")
+            build_toys(folder, cards)
+            assert len(await found()) == len(cards)
+        errors.seek(0)
+        assert errors.read().count("index not opened; the earlier one stays") == 1
+
+
+def test_an_index_of_another_model_than_the_one_named_is_refused(
+    toy_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VectorSpace, "load_encoder", lambda space, **options: HashEncoder())
+    with pytest.raises(BundleMismatchError, match="minilm"):
+        open_local(toy_index, model="minilm")
+    open_local(toy_index).close()
 
 
 @contextmanager
