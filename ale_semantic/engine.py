@@ -141,8 +141,7 @@ class Engine(EngineParts):
         question = replace(question, recognised=reading.recognised)
         if not reading.text:
             return browse(self.catalogue, self.facet_table, self.provenance, question)
-        question = self._in_its_language(question, text)
-        question, ranking = self._ranked(question, reading)
+        question, ranking = self.rank(question, reading)
         if rerank is not None:
             passages = self._best_passages(ranking, question.mask)
             ranking = reranked(rerank, reading.text, ranking, question.mask, self.catalogue.cards, passages)
@@ -231,8 +230,17 @@ class Engine(EngineParts):
         """
         return self.facet_table.counts(condition=condition_of(where), matching=None)
 
-    def _ranked(self, question: Question, reading: Reading) -> tuple[Question, Ranking]:
-        """Rank a query, as a step from the task that it names if it names one."""
+    def rank(self, question: Question, reading: Reading) -> tuple[Question, Ranking]:
+        """Rank a query, as a step from the task that it names if it names one.
+
+        Args:
+            question: the request.
+            reading: its text as it was read.
+
+        Returns:
+            The question with its language, what was read, and without the task that it names; and the ranking.
+        """
+        question = self._in_its_language(question, question.query)
         if reading.relation is not None:
             step = self._step(question, reading.relation)
             if step is not None:

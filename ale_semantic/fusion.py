@@ -31,26 +31,39 @@ def best_per_card(scores: Scores, starts: NDArray[np.int64]) -> tuple[Scores, ND
         scores: passage scores, shape (passages,), ordered by card.
         starts: first passage of each card and the end, shape (cards + 1,); each card has a passage.
     """
-    best = np.maximum.reduceat(scores, starts[:-1])
-    hits = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
-    return best, hits[np.searchsorted(hits, starts[:-1])]  # each card has a hit, so the next one is its own
+    return _best_of_spans(scores, starts[:-1], np.diff(starts))
 
 
-def mean_of_best(scores: Scores, starts: NDArray[np.int64], count: int) -> Scores:
-    """Return the mean of each card's `count` best passage scores (of all, where it has fewer), shape (cards,).
+def best_and_mean(scores: Scores, starts: NDArray[np.int64], count: int) -> tuple[Scores, NDArray[np.int64], Scores]:
+    """Return each card's best passage score, its row, and the mean of the `count` best (of all, if there are fewer).
 
     Args:
         scores: passage scores, shape (passages,), ordered by card.
         starts: first passage of each card and the end, shape (cards + 1,); each card has a passage.
         count: how many passages to average.
     """
-    left = scores.copy()
-    total = np.zeros(len(starts) - 1, dtype=np.float32)
-    for _ in range(count):  # a few maxima are ten times as fast as sorting
-        best, rows = best_per_card(left, starts)
-        total += np.where(np.isfinite(best), best, 0)
-        left[rows] = -np.inf
-    return np.asarray(total / np.minimum(np.diff(starts), count), dtype=np.float32)
+    firsts, sizes = starts[:-1], np.diff(starts)
+    best, rows = _best_of_spans(scores, firsts, sizes)
+    left, total, taken = scores.copy(), best.copy(), rows
+    for _ in range(1, count):  # a few maxima are ten times as fast as sorting
+        left[taken] = -np.inf
+        next_best, taken = _best_of_spans(left, firsts, sizes)
+        total += np.where(np.isfinite(next_best), next_best, 0)
+    return best, rows, np.asarray(total / np.minimum(sizes, count), dtype=np.float32)
+
+
+def mean_of_best(scores: Scores, starts: NDArray[np.int64], count: int) -> Scores:
+    """Return the mean of each card's `count` best passage scores, as `best_and_mean` does, shape (cards,)."""
+    return best_and_mean(scores, starts, count)[2]
+
+
+def _best_of_spans(
+    scores: Scores, firsts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[Scores, NDArray[np.int64]]:
+    """Return the best score of each of some spans, which follow each other and of which none is empty, and its row."""
+    best = np.maximum.reduceat(scores, firsts)
+    hits = np.flatnonzero(scores == np.repeat(best, sizes))
+    return best, hits[np.searchsorted(hits, firsts)]  # each span has a hit, so the next one is its own
 
 
 def softmax(scores: Scores) -> Scores:

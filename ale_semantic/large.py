@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import SIMILAR, Evidence
+from ale_semantic.components import Component, see
 from ale_semantic.embeddings.late import spans
 from ale_semantic.embeddings.likeness import Likeness
 from ale_semantic.evidence import gather_evidence
@@ -23,17 +24,7 @@ from ale_semantic.lexical import WeightedTerms
 from ale_semantic.once import Once
 from ale_semantic.pools import Norm, Parts, Pool, pool_of
 from ale_semantic.query_vectors import QueryVector
-from ale_semantic.ranking import (
-    EVERY_CARD,
-    SHARPNESS,
-    SPREAD,
-    STEP_TIER,
-    STEP_WISH,
-    Component,
-    Ranker,
-    Ranking,
-    Scope,
-)
+from ale_semantic.ranking import EVERY_CARD, SHARPNESS, SPREAD, STEP_TIER, STEP_WISH, Ranker, Ranking, Scope
 from ale_semantic.types import Mode, PlanKind, SearchPlan
 
 # Up to here every card is scored: 100,000 passages (2,000 cards) take 40 ms more than the encoder, and below it the
@@ -222,13 +213,10 @@ class LargeRanker(Ranker):
         ranker, floors = pool.ranker, None
         if pool is not self.sample.get():
             floors = self.floors(query)
-        cosines = ranker.space.backend.scores(query.vector[None, :], None)[0]
-        best, passages = best_per_card(cosines, ranker.space.starts)
-        components, weights = ranker.components(query, cosines, skills=skills, floors=floors)
-        if words is not None:
-            components[Component.WORDS] = words[pool.rows]
+        seen = see(ranker.space, ranker.views, ranker.skills if skills else None, query, floors=floors)
+        components = seen.components if words is None else {**seen.components, Component.WORDS: words[pool.rows]}
         own, _ = spans(self.space.starts, pool.rows)
-        return Parts(pool.rows, components, best, own[passages]), weights
+        return Parts(pool.rows, components, seen.best, own[seen.passages]), seen.weights
 
     def floors(self, query: QueryVector) -> dict[Component, float]:
         """Return the cosine of the sample's farthest card in each view, which a card without the field is given."""

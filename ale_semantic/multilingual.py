@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from ale_semantic.analysis import words
 from ale_semantic.bands import MULTILINGUAL, Evidence
+from ale_semantic.components import Component, fuse
 from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.languages import ENGLISH, language_name
 from ale_semantic.once import Once
 from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVectors
-from ale_semantic.ranking import Component, Ranker, Ranking, fuse
+from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
 
 if TYPE_CHECKING:

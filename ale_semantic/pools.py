@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.components import Component
 from ale_semantic.embeddings.likeness import CardViews
 from ale_semantic.fusion import Scores
-from ale_semantic.ranking import Component, Ranker
+from ale_semantic.ranking import Ranker
 
 # A word that one of a great many cards holds would outweigh all else. Among 157 cards, for which the weights were
 # fitted, a component lies at most so many deviations above its mean.

@@ -9,49 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import NO_EVIDENCE, SIMILAR, UNKNOWN_BACKGROUND, Background, Evidence
-from ale_semantic.embeddings.passages import PassageKind
+from ale_semantic.components import Component, View, fuse, see, views_of
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.evidence import gather_evidence
-from ale_semantic.fusion import Mask, Scores, best_per_card, mean_of_best, softmax, standardise
+from ale_semantic.fusion import Mask, Scores, best_per_card, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
 from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVector
 from ale_semantic.skills import SkillTable
-from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
+from ale_semantic.types import Mode, PlanKind, SearchPlan
 
-BEST_PASSAGES = 3  # a card is as near as the mean of its few nearest passages: one alone is often a chance hit
-
-
-class Component(StrEnum):
-    """One piece of evidence for a card."""
-
-    PASSAGES = "passages"  # mean cosine of the best few passages of any grain
-    LATE = "late"  # late interaction over words in context
-    OVERVIEW = "overview"  # cosine of title and summary
-    SUBDOMAIN = "subdomain"  # cosine of the subdomain's name
-    SKILLS = "skills"  # how much the card asks for the skills that the query is near to
-    WORDS = "words"  # BM25
-
-
-WEIGHTS: Mapping[Component, float] = {
-    Component.PASSAGES: 0.4,
-    Component.LATE: 0.4,
-    Component.OVERVIEW: 0.1,
-    Component.SUBDOMAIN: 0.1,
-    Component.SKILLS: 0.2,
-    Component.WORDS: 0.2,
-}
-# A query that is wholly about a skill weighs skills so much; it begins to be at the first cosine with a skill's
-# nearest phrasing, and wholly is at the second.
-SKILL_QUERY_WEIGHT = 0.5
-SKILL_QUERY_COSINES = (0.4, 0.7)
-_VIEWS = {Component.OVERVIEW: Field.OVERVIEW, Component.SUBDOMAIN: Field.SUBDOMAIN}
 SHARPNESS = 1.2  # of the softmax that says how much each card counts as an answer
 SPREAD = 0.5  # how much a card gains from related answers
 STEP_WISH, STEP_TIER = 0.4, 0.4  # weights beside the relatedness to the named card, for "easier before", "harder after"
@@ -96,14 +68,6 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The passages of one field at its coarse grain: their rows, and the card of each."""
-
-    rows: NDArray[np.int64]
-    cards: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
 class Ranker:
     """The legs of one index; `related` is the cards' relatedness, shape (cards, cards), None in a large index."""
 
@@ -124,13 +88,7 @@ class Ranker:
         background: Background = UNKNOWN_BACKGROUND,
     ) -> Ranker:
         """Prepare the ranking of one index."""
-        passages = space.passages
-        coarse = passages.kinds != PassageKind.SENTENCE
-        views = {}
-        for component, field in _VIEWS.items():
-            rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(field)))
-            views[component] = View(rows, passages.cards[rows])
-        return cls(space, lexical, related, skills, background, views)
+        return cls(space, lexical, related, skills, background, views_of(space))
 
     @property
     def cards(self) -> int:
@@ -162,16 +120,14 @@ class Ranker:
             scores = standardise(words) if words is not None else np.zeros(self.cards, dtype=np.float32)
             evidence = self._evidence(terms, unknown, scores, None)
             return Ranking(scores, scores, None, words, None, evidence, mode)
-        cosines = self.space.backend.scores(query.vector[None, :], None)[0]
-        best, rows = best_per_card(cosines, self.space.starts)
-        components, weights = self.components(query, cosines, skills=skills)
-        if words is not None:
-            components[Component.WORDS] = words
-        own = fuse(components, weights)
+        seen = see(self.space, self.views, self.skills if skills else None, query)
+        components = seen.components if words is None else {**seen.components, Component.WORDS: words}
+        own = fuse(components, seen.weights)
         fused = self.spread(own)
-        near = (best, components[Component.LATE], components[Component.OVERVIEW])
+        near = (seen.best, components[Component.LATE], components[Component.OVERVIEW])
         evidence = self._evidence(terms, unknown, fused, near)
-        return Ranking(fused, own, best, words, rows, evidence, mode, plan=self.exact_plan(scope))
+        plan = self.exact_plan(scope)
+        return Ranking(fused, own, seen.best, words, seen.passages, evidence, mode, plan=plan)
 
     def exact_plan(self, scope: Scope) -> SearchPlan:
         """Return what was done where every passage of every card was scored."""
@@ -185,36 +141,6 @@ class Ranker:
         return gather_evidence(
             terms, unknown, self.lexical, int(np.argmax(fused)), cosines=near, background=self.background
         )
-
-    def components(
-        self, query: QueryVector, cosines: Scores, *, skills: bool, floors: Mapping[Component, float] | None = None
-    ) -> tuple[dict[Component, Scores], dict[Component, float]]:
-        """Return what the encoder says of each card, and what each component weighs for this query.
-
-        Args:
-            query: the query's vectors.
-            cosines: the cosine of every passage.
-            skills: let the skills that the query is near to take part.
-            floors: what a card without a view's field is given; by default the cosine of the farthest card with it.
-        """
-        components = {
-            Component.PASSAGES: mean_of_best(cosines, self.space.starts, BEST_PASSAGES),
-            Component.LATE: self.space.late.scores(query.tokens),
-        }
-        weights = dict(WEIGHTS)
-        for component, view in self.views.items():
-            scores = np.full(self.cards, -np.inf, dtype=np.float32)
-            np.maximum.at(scores, view.cards, cosines[view.rows])
-            found = np.isfinite(scores)
-            scores[~found] = floors[component] if floors else scores[found].min(initial=1.0)
-            components[component] = scores
-        if skills and self.skills is not None:
-            components[Component.SKILLS], nearness = self.skills.ranking_evidence(query.vector)
-            first, whole = SKILL_QUERY_COSINES
-            share = min(max((nearness - first) / (whole - first), 0.0), 1.0)
-            usual = WEIGHTS[Component.SKILLS]
-            weights[Component.SKILLS] = usual + (SKILL_QUERY_WEIGHT - usual) * share
-        return components, weights
 
     def spread(self, own: Scores) -> Scores:
         """Return standardised scores to which related cards have lent theirs."""
@@ -286,10 +212,3 @@ class Ranker:
         target = self.overview_vectors(near).sum(axis=0)
         target = target / max(float(np.linalg.norm(target)), 1e-9)
         return best_per_card(self.space.backend.scores(target[None, :], None)[0], self.space.starts)
-
-
-def fuse(components: Mapping[Component, Scores], weights: Mapping[Component, float]) -> Scores:
-    """Return the standardised weighted sum of the standardised components, shape (cards,)."""
-    scores = np.array(list(components.values()), dtype=np.float32)
-    shares = np.array([weights[name] for name in components], dtype=np.float32)
-    return standardise((shares[:, None] * standardise(scores)).sum(axis=0))

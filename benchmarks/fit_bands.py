@@ -26,6 +26,7 @@ from ale_semantic.bands import MULTILINGUAL, SIMILAR, Scale
 from ale_semantic.engine import Engine
 from ale_semantic.evaluation.judgments import JudgedQuery, load_judgments
 from ale_semantic.evaluation.runs import condition_of
+from ale_semantic.question import Page, Question
 from ale_semantic.ranking import Ranking
 from ale_semantic.types import Mode
 from ale_semantic.understanding.reading import read_query
@@ -61,10 +62,10 @@ def collect(engine: Engine, judged: Sequence[JudgedQuery], mode: Mode) -> list[S
     samples = []
     for query in judged:
         condition = condition_of(query.filters)
-        question = engine._question(query.query, condition, 1, 0, mode, None, False)
-        question = engine._in_its_language(question, query.query)
+        named = engine.names.named(query.query)
+        question = Question.of(query.query, Page(mode=mode), engine.facet_table, named, condition, condition)
         reading = read_query(query.query, condition, engine.software)
-        question, ranking = engine._ranked(question, reading)
+        question, ranking = engine.rank(question, reading)
         grades = np.array([query.relevant.get(card.task_id, 0) for card in engine.catalogue])
         keep = question.mask
         samples.append(Sample(ranking, ranking.fused[keep], grades[keep] >= _RELATED, query.answerable))

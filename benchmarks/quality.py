@@ -16,17 +16,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from ale_semantic import ranking
+from ale_semantic import components, ranking
+from ale_semantic.components import Component
 from ale_semantic.engine import Engine
 from ale_semantic.evaluation.judgments import JudgedQuery, load_judgments
 from ale_semantic.evaluation.measures import MRR, NDCG, by_kind, column, score_queries
 from ale_semantic.evaluation.runs import run_engine
-from ale_semantic.ranking import Component
+from ale_semantic.fusion import mean_of_best
 from ale_semantic.spelling import Corrected, Speller
 
 _SEEDS, _FOLDS = 10, 5
@@ -41,20 +43,25 @@ def scores(engine: Engine, judged: Sequence[JudgedQuery]) -> dict[str, dict[str,
 @contextmanager
 def constant(name: str, value: Any) -> Iterator[None]:
     """Run with one constant of the recipe changed."""
-    with patch.object(ranking, name, value):
+    with patch.object(holder(name), name, value):
         yield
+
+
+def holder(name: str) -> ModuleType:
+    """Return the module that holds a constant of the recipe."""
+    return ranking if hasattr(ranking, name) else components
 
 
 def weights_without(component: Component, factor: float = 0.0) -> dict[Component, float]:
     """Return the weights with one multiplied."""
-    return {name: weight * (factor if name is component else 1.0) for name, weight in ranking.WEIGHTS.items()}
+    return {name: weight * (factor if name is component else 1.0) for name, weight in components.WEIGHTS.items()}
 
 
 def ablations() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield each part's name and how to take it out."""
     for component in Component:  # of skills, only the usual weight: what skill queries add is a line of its own
         yield f"- {component}", lambda component=component: constant("WEIGHTS", weights_without(component))
-    yield "- skill queries weigh more", lambda: constant("SKILL_QUERY_WEIGHT", ranking.WEIGHTS[Component.SKILLS])
+    yield "- skill queries weigh more", lambda: constant("SKILL_QUERY_WEIGHT", components.WEIGHTS[Component.SKILLS])
     yield "- spread over related cards", lambda: constant("SPREAD", 0.0)
     yield "- relations to named tasks", lambda: patch("ale_semantic.understanding.reading.find_relation", _no_relation)
     yield "- tier preference", lambda: constant("STEP_TIER", 0.0)
@@ -93,7 +100,7 @@ def stage_table(engine: Engine, judged: Sequence[JudgedQuery]) -> None:
         f"encode ({kind})": lambda row: encoder.encode([f"{texts[row]} ."], _query_kind()),
         "spelling": lambda row: engine.speller.correct(texts[row]),
         "cosines of all passages": lambda row: ranker.space.backend.scores(vectors[row].vector[None, :], None),
-        "mean of best passages": lambda row: ranking.mean_of_best(cosines[row], ranker.space.starts, 3),
+        "mean of best passages": lambda row: mean_of_best(cosines[row], ranker.space.starts, 3),
         "late interaction": lambda row: ranker.space.late.scores(vectors[row].tokens),
         "BM25": lambda row: ranker.lexical.scores(corrected[row].terms),
         "whole search, facets counted": lambda row: engine.search(f"{texts[row]} !"),
@@ -123,7 +130,7 @@ def variations() -> Iterator[Callable[[], Any]]:
             yield lambda component=component, factor=factor: constant("WEIGHTS", weights_without(component, factor))
     for name in ("SPREAD", "SHARPNESS", "STEP_WISH", "STEP_TIER", "SKILL_QUERY_WEIGHT"):
         for factor in _FACTORS:
-            yield lambda name=name, factor=factor: constant(name, factor * getattr(ranking, name))
+            yield lambda name=name, factor=factor: constant(name, factor * getattr(holder(name), name))
 
 
 def cross_validation(engine: Engine, judged: Sequence[JudgedQuery], shown: Sequence[JudgedQuery]) -> None:

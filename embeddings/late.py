@@ -65,6 +65,16 @@ class CardTokens:
         np.add.at(sums, place.ravel(), np.concatenate([one.vectors for _, one in occurrences]))
         return cls(pairs[1], pairs[0], _unit(sums), every)
 
+    @classmethod
+    def joined(cls, groups: Sequence[CardTokens], seen: NDArray[np.int64]) -> CardTokens:
+        """Return the tokens of several groups, given in the order of the groups, as those of one card."""
+        ids, numbers, vectors = zip(*((one.ids, one.groups, one.vectors) for one in groups), strict=True)
+        return cls(np.concatenate(ids), np.concatenate(numbers), np.concatenate(vectors), seen)
+
+    def halved(self) -> CardTokens:
+        """Return the tokens with vectors rounded to half precision, in which they are kept."""
+        return replace(self, vectors=self.vectors.astype(np.float16).astype(np.float32))
+
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
@@ -116,7 +126,7 @@ class _Prepared:
         return self._groups
 
     def product(self, few: Vectors, rows: Vectors) -> Vectors:
-        """Return the dot product of each of a few rows with each of the index's, always the same, shape (few, rows)."""
+        """Return the dot product of each of a few rows with each of the index's, shape (few, rows)."""
         self._queries += 1  # two threads may both be the first, or lay them out twice: that costs time alone
         if self._turned is None:
             if self._queries == 1 or rows.nbytes > _MOST_TURNED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ale_semantic.fusion import best_per_card, descending, mean_of_best, ranks, softmax, standardise
+from ale_semantic.fusion import best_and_mean, best_per_card, descending, mean_of_best, ranks, softmax, standardise
 
 SCORES = np.array([0.1, 0.9, 0.5, 0.7, 0.7, 0.2], dtype=np.float32)  # three passages, one, two
 STARTS = np.array([0, 3, 4, 6])
@@ -15,6 +15,11 @@ def test_standard_scores() -> None:
     found = standardise(np.array([1, 2, 3], dtype=np.float32))
     np.testing.assert_allclose(found, [-(1.5**0.5), 0, 1.5**0.5], rtol=1e-6)
     assert standardise(np.full(4, 7, dtype=np.float32)).tolist() == [0, 0, 0, 0]
+
+
+def test_rows_are_standardised_each_by_itself() -> None:
+    rows = np.array([[1, 2, 3], [7, 7, 7], [30, 10, 20]], dtype=np.float32)
+    assert np.array_equal(standardise(rows), [standardise(row) for row in rows])
 
 
 def test_the_best_passage_of_each_card_is_the_first_of_equals() -> None:
@@ -31,6 +36,9 @@ def test_the_mean_of_the_best_few(count: int, means: list[float]) -> None:
     given = SCORES.copy()
     np.testing.assert_allclose(mean_of_best(given, STARTS, count), means, rtol=1e-6)
     assert np.array_equal(given, SCORES)
+    best, rows, mean = best_and_mean(given, STARTS, count)
+    assert (best.tolist(), rows.tolist()) == tuple(part.tolist() for part in best_per_card(SCORES, STARTS))
+    assert np.array_equal(mean, mean_of_best(SCORES, STARTS, count))
 
 
 def test_softmax_is_a_distribution_even_of_large_scores() -> None:

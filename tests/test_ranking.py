@@ -10,11 +10,8 @@ from toy import HashEncoder, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
 from ale_semantic.fusion import softmax, standardise
-from ale_semantic.ranking import SHARPNESS, SPREAD, STEP_TIER, STEP_WISH, WEIGHTS, Component, Ranker, Ranking, fuse
+from ale_semantic.ranking import SHARPNESS, SPREAD, STEP_TIER, STEP_WISH, Ranker, Ranking
 from ale_semantic.types import Mode
-
-A = np.array([1, 2, 3], dtype=np.float32)
-B = np.array([3, 1, 2], dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +29,6 @@ def ranker(engine: Engine) -> Ranker:
 def plain(scores: list[float]) -> Ranking:
     given = np.array(scores, dtype=np.float32)
     return Ranking(given, given, None, None, None)
-
-
-def test_components_are_standardised_weighted_and_summed() -> None:
-    found = fuse({Component.PASSAGES: A, Component.WORDS: B}, {Component.PASSAGES: 0.75, Component.WORDS: 0.25})
-    # In units of the common standard deviation: 0.75 * (-1, 0, 1) + 0.25 * (1, -1, 0) = (-0.5, -0.25, 0.75).
-    np.testing.assert_allclose(found, standardise(np.array([-0.5, -0.25, 0.75], dtype=np.float32)), rtol=1e-5)
-
-
-def test_the_unit_of_a_component_does_not_matter() -> None:
-    one = fuse({Component.PASSAGES: A, Component.WORDS: B}, WEIGHTS)
-    other = fuse({Component.PASSAGES: 10 + 5 * A, Component.WORDS: 0.01 * B}, WEIGHTS)
-    np.testing.assert_allclose(one, other, atol=1e-5)
-
-
-def test_every_component_has_a_weight() -> None:
-    assert set(WEIGHTS) == set(Component)
-    assert all(weight > 0 for weight in WEIGHTS.values())
 
 
 def test_related_cards_lend_to_each_other(ranker: Ranker) -> None:
