@@ -39,7 +39,8 @@ def test_the_whole_filter_makes_the_mask_and_the_own_one_is_told() -> None:
     question = Question.of("orbit", Page(), table, {1: "its title is the query"}, own, whole)
     assert question.where == str(own)
     assert np.array_equal(question.mask, table.mask(whole))
-    assert question.mask.any() and not np.array_equal(question.mask, table.mask(own))
+    assert question.mask.any()
+    assert not np.array_equal(question.mask, table.mask(own))
     assert question.named == {1: "its title is the query"}
     with pytest.raises(UnknownNameError):
         Question.of("orbit", Page(), table, {}, None, parse("domain = nowhere"))
@@ -49,5 +50,7 @@ def test_rows_that_are_left_out_leave_the_first_question_as_it_was() -> None:
     table = FacetTable.from_cards(toy_cards())
     whole = Question.of("orbit", Page(), table, {}, None, None)
     rest = whole.without(iter([0, 2]))
-    assert whole.mask.all() and whole.left_out == ()
-    assert np.flatnonzero(~rest.mask).tolist() == [0, 2] and rest.left_out == (0, 2)
+    assert whole.mask.all()
+    assert whole.left_out == ()
+    assert np.flatnonzero(~rest.mask).tolist() == [0, 2]
+    assert rest.left_out == (0, 2)
