@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from fastapi import Request  # FastAPI reads the annotation below when the routes are made
+from fastapi import Depends, Request  # FastAPI reads the annotation below when the routes are made
 
 from .answer_cache import Answer, AnswerCache
 from .config import ServiceConfig
@@ -74,6 +74,13 @@ class Service:
 
 
 def service_of(request: Request) -> Service:
-    """Return the service that answers a request (a FastAPI dependency)."""
+    """Return the service that answers a request."""
     service: Service = request.app.state.service
     return service
+
+
+async def _service(request: Request) -> Service:
+    return service_of(request)  # FastAPI would call what isn't async on another thread
+
+
+Serving = Annotated[Service, Depends(_service)]

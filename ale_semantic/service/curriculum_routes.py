@@ -22,7 +22,7 @@ from ale_semantic.engine import Engine
 
 from . import curriculum_answers as answers
 from . import curriculum_parameters as parameters
-from .core import Service, service_of
+from .core import Service, Serving
 from .curriculum_designs import DESIGNS, MEDIA_TYPES, Design
 from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form, SubsetParameters
 from .etags import etag_of, is_known
@@ -34,7 +34,6 @@ from .strict_requests import StrictRoute
 
 STAGE = "curriculum"
 router = APIRouter(prefix="/api/v1/curriculum", tags=["curriculum"], route_class=StrictRoute)
-Serving = Annotated[Service, Depends(service_of)]
 
 _CACHING = "private, no-cache"
 

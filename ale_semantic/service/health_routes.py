@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from .core import Service, service_of
+from .core import Serving
 
 router = APIRouter(tags=["operations"])
-ServiceHere = Annotated[Service, Depends(service_of)]
 
 
 class Alive(BaseModel):
@@ -42,7 +41,7 @@ async def healthz() -> Alive:
     response_model=Ready,
     responses={503: {"model": Ready, "description": "Starting, or stopping"}},
 )
-async def readyz(request: Request, service: ServiceHere) -> Response:
+async def readyz(request: Request, service: Serving) -> Response:
     """Answer 200 while an index is open and questions are taken, else 503; needs no key."""
     ready = service.pool.is_open
     state: dict[str, Any] = {"status": "ready" if ready else "stopping"}
@@ -63,7 +62,7 @@ async def readyz(request: Request, service: ServiceHere) -> Response:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def metrics(request: Request, service: ServiceHere) -> Response:
+async def metrics(request: Request, service: Serving) -> Response:
     """Return all metrics as text; needs a key where keys are asked for."""
     body, content_type = service.telemetry.metrics.exposition(request.headers.get("accept", ""))
     return Response(body, headers={"content-type": content_type, "cache-control": "no-store"})

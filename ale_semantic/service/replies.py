@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from pydantic_core import to_json
 
 from .config import ServiceConfig
@@ -22,7 +22,7 @@ _Asked = TypeVar("_Asked", bound=Parameters)
 
 
 class Replies:
-    """Answers one request from the open index (a FastAPI dependency)."""
+    """Answers one request from the open index."""
 
     def __init__(self, request: Request) -> None:
         """Take the request, and refuse it if its query string gives one parameter two values.
@@ -67,6 +67,14 @@ class Replies:
         if self._is_get:
             return json_response(found.body, etag=etag_of(found.etag))
         return json_response(found.body)
+
+
+async def replies_of(request: Request) -> Replies:
+    """Return what answers a request (a FastAPI dependency; one that isn't async would be called on another thread)."""
+    return Replies(request)
+
+
+Desk = Annotated[Replies, Depends(replies_of)]
 
 
 def json_response(body: bytes, *, etag: str | None = None) -> Response:

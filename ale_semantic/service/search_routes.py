@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from . import search_answers
 from .models import FacetsAnswer, SearchAnswer
@@ -17,11 +17,10 @@ from .parameters import (
     SimilarBody,
     SimilarParameters,
 )
-from .replies import Replies
-from .strict_requests import StrictRoute
+from .quick_routes import QuickRoute
+from .replies import Desk
 
-router = APIRouter(prefix="/api/v1", tags=["search"], route_class=StrictRoute)
-Desk = Annotated[Replies, Depends(Replies)]
+router = APIRouter(prefix="/api/v1", tags=["search"], route_class=QuickRoute)
 
 
 @router.get(

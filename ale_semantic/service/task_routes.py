@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic_core import to_json
 
 from . import catalogue_answers, search_answers
 from .models import BatchAnswer, CardParts, CatalogueAnswer, ReloadAnswer, TasksAnswer
 from .openapi_responses import CACHED, PAGED, described
 from .parameters import BatchParameters, NoParameters, OneTask, TaskParameters, TasksBody, TasksParameters
-from .replies import Replies, json_response
-from .strict_requests import StrictRoute
+from .quick_routes import QuickRoute
+from .replies import Desk, json_response
 
-router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
-Desk = Annotated[Replies, Depends(Replies)]
+router = APIRouter(prefix="/api/v1", route_class=QuickRoute)
 
 
 @router.get(
