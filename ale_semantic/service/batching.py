@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -78,6 +79,11 @@ class BatchingEncoder:
         """Return which model this is."""
         return self._encoder.identity
 
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder of the model, None if it has none."""
+        return getattr(self._encoder, "folder", None)
+
     def encode(self, texts: Sequence[str], kind: TextKind, *, progress: bool = False) -> Vectors:
         """Return one unit row a text, float32 of shape (n, dimension)."""
         return self.encode_tokens(texts, kind, progress=progress)[0]
@@ -112,6 +118,14 @@ class BatchingEncoder:
         """Return the character span of each token of each text, nothing cut off, no special tokens."""
         spans: list[list[tuple[int, int]]] = self._encoder.token_spans(texts)
         return spans
+
+    def first_windows(self, texts: Sequence[str], kind: TextKind) -> list[tuple[str, int]] | None:
+        """Return what each text keeps if it is cut to the model's length, and how many tokens the model reads then.
+
+        None if the model cuts texts by itself, by the tokens that `token_spans` tells.
+        """
+        cut = getattr(self._encoder, "first_windows", None)
+        return None if cut is None else list(cut(texts, kind))
 
     def stats(self) -> BatchStats:
         """Return the counts."""

