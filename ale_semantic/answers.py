@@ -52,10 +52,11 @@ def respond(
     counted = matching & question.mask
     order = descending(standing, counted)
     page = order[question.page.offset : question.page.offset + question.page.k]
+    found, first = scores[page].tolist(), question.page.offset + 1
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
     hits = [
-        Hit(catalogue.cards[row], float(scores[row]), scale.band(float(scores[row])), rank, why)
-        for rank, (row, why) in enumerate(zip(page, reasons, strict=True), start=question.page.offset + 1)
+        Hit(catalogue.cards[row], score, scale.band(score), rank, why)
+        for rank, (row, score, why) in enumerate(zip(page.tolist(), found, reasons, strict=True), start=first)
     ]
     best = float(scores[question.mask].max(initial=-np.inf))
     verdict = Verdict(str(scale.band(best))) if question.mask.any() else Verdict.FILTERED_OUT

@@ -36,23 +36,14 @@ def explain(
     """
     query_words = {word: stem(word) for word in words(query) if word not in STOP_WORDS}
     holders = {word: _of_page(page, ranker.lexical.cards_with(root)) for word, root in query_words.items()}
-    dense_ranks = ranks(ranking.dense, mask, page) if ranking.dense is not None else None
-    lexical_ranks = ranks(ranking.lexical, mask & (ranking.lexical > 0), page) if ranking.lexical is not None else None
+    dense = _legs(ranking.dense, mask, page)
+    lexical = _legs(ranking.lexical, mask & (ranking.lexical > 0) if ranking.lexical is not None else mask, page)
+    passages = _dense_passages(page, cards, ranker, ranking)
     reasons = []
-    for row in page:
-        card = cards[row]
-        matched = tuple(word for word in query_words if int(row) in holders[word])
-        stems = {query_words[word] for word in matched}
-        passage = _dense_passage(int(row), cards, ranker, ranking) or _lexical_passage(card, stems)
-        reasons.append(
-            Why(
-                passage=passage,
-                matched_words=matched,
-                dense=_leg(ranking.dense, dense_ranks, int(row)),
-                lexical=_leg(ranking.lexical, lexical_ranks, int(row)),
-                note=notes.get(int(row)),
-            )
-        )
+    for place, row in enumerate(page.tolist()):
+        matched = tuple(word for word in query_words if row in holders[word])
+        passage = passages[place] or _lexical_passage(cards[row], {query_words[word] for word in matched})
+        reasons.append(Why(passage, matched, dense[place], lexical[place], notes.get(row)))
     return reasons
 
 
@@ -64,17 +55,26 @@ def _of_page(page: NDArray[np.int64], rows: NDArray[np.int32]) -> set[int]:
     return set(page[rows[places] == page].tolist())
 
 
-def _leg(scores: Scores | None, places: NDArray[np.int64] | None, row: int) -> LegScore | None:
-    if scores is None or places is None or places[row] == 0:
-        return None
-    return LegScore(score=float(scores[row]), rank=int(places[row]))
+def _legs(scores: Scores | None, mask: Mask, page: NDArray[np.int64]) -> list[LegScore | None]:
+    """Return what a leg says of each card of a page; None of those that it missed."""
+    if scores is None:
+        return [None] * len(page)
+    pairs = zip(scores[page].tolist(), ranks(scores, mask, page)[page].tolist(), strict=True)
+    return [LegScore(score, rank) if rank else None for score, rank in pairs]
 
 
-def _dense_passage(row: int, cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking) -> PassageMatch | None:
-    if ranking.best_passage is None or ranking.dense is None or ranking.best_passage[row] < 0:
-        return None
-    passage = (ranking.space or ranker.space).passages.passage(int(ranking.best_passage[row]), cards)
-    return PassageMatch(field=passage.field, text=passage.text, cosine=float(ranking.dense[row]))
+def _dense_passages(
+    page: NDArray[np.int64], cards: Sequence[TaskCard], ranker: Ranker, ranking: Ranking
+) -> list[PassageMatch | None]:
+    """Return the passage of each card of a page that is nearest to the query, where one is known."""
+    if ranking.best_passage is None or ranking.dense is None:
+        return [None] * len(page)
+    table = (ranking.space or ranker.space).passages
+    found: list[PassageMatch | None] = []
+    for row, cosine in zip(ranking.best_passage[page].tolist(), ranking.dense[page].tolist(), strict=True):
+        passage = table.passage(row, cards) if row >= 0 else None
+        found.append(PassageMatch(passage.field, passage.text, cosine) if passage else None)
+    return found
 
 
 def _lexical_passage(card: TaskCard, stems: set[str]) -> PassageMatch | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +95,11 @@ class SkillTable:
     affinity: Scores
     cards: Sequence[TaskCard]
     space: VectorSpace
+    _starts: NDArray[np.int64] = field(init=False, repr=False, compare=False)  # the first phrasing of each skill
+
+    def __post_init__(self) -> None:
+        """Count what every query needs."""
+        object.__setattr__(self, "_starts", phrasing_starts(self.skills))
 
     @classmethod
     def open(cls, folder: Path, cards: Sequence[TaskCard], space: VectorSpace) -> SkillTable | None:
@@ -219,7 +224,7 @@ class SkillTable:
             Scores of shape (cards,), the skills' affinities averaged by the softmax of the query's nearness to
             them, and the cosine of the nearest phrasing of any skill.
         """
-        near = np.maximum.reduceat(dots(self.phrasings, vector), phrasing_starts(self.skills))
+        near = np.maximum.reduceat(dots(self.phrasings, vector), self._starts)
         share = np.exp(_SHARPNESS * (near - near.max()))
         return weighted_sum(share / share.sum(), self.affinity), float(near.max())
 
