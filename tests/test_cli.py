@@ -17,6 +17,7 @@ from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import build_index
 from ale_semantic.cards import card_to_row
+from ale_semantic.catalogue import Catalogue
 from ale_semantic.cli import main
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
@@ -327,6 +328,39 @@ def test_bad_options_exit_with_two(cli: Cli) -> None:
 def test_no_index_says_how_to_build_one(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     folder = tmp_path / "none"
     refused(cli(*command, "--index", folder), str(folder), f"ale-semantic build --index {folder}")
+
+
+@pytest.mark.parametrize("command", ["app", "serve"])
+def test_an_index_of_other_cards_than_those_named_is_not_served(
+    cli: Cli, toy_index: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
+    monkeypatch.setattr("ale_semantic.service.serving.serve", lambda *asked, **_: served.append(asked))
+    refused(
+        cli(command, "--cards", "demo"),
+        str(toy_index),
+        "not of these cards",
+        f"ale-semantic build --cards demo --index {toy_index}",
+    )
+    assert not served
+    monkeypatch.setenv("ALE_CARDS", "demo")  # what to build of, where there is nothing
+    assert cli(command).code == 0
+    assert len(served) == 1
+
+
+@pytest.mark.parametrize("command", ["app", "serve"])
+def test_an_index_of_the_cards_that_are_named_is_served(
+    cli: Cli, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
+    monkeypatch.setattr("ale_semantic.service.serving.serve", lambda *asked, **_: served.append(asked))
+    file, folder = tmp_path / "cards.jsonl", tmp_path / "index"
+    file.write_text("".join(json.dumps(card_to_row(card)) + "\n" for card in toy_cards()), encoding="utf-8")
+    build_index(Catalogue.load(file), folder, encoder=HashEncoder())
+    assert cli(command, "--cards", file, "--index", folder).code == 0
+    assert len(served) == 1
 
 
 def test_a_card_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:

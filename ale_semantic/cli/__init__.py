@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -13,10 +14,7 @@ _COLLECT_EVERY = 50_000
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(_COLLECT_EVERY)
-    if sys.argv[1:2] != ["build"]:
-        # The products of one query are so small that a second thread costs more than it does, and on a busy machine the
-        # first waits for it: ranking took 8 ms with one thread where it took 42 with two. NumPy reads this once.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    atexit.register(gc.freeze)  # at its end Python would look through all of it, object by object, to let it go
     from ale_semantic.cli.loading import application
     from ale_semantic.errors import EXIT_CODE, AleSemanticError, FilterError
 
@@ -29,7 +27,6 @@ def main() -> None:
         sys.exit(EXIT_CODE)
     finally:
         _flush()
-        gc.freeze()  # the system takes all of it back at once; without this Python looks through it object by object
 
 
 def _flush() -> None:

@@ -170,6 +170,36 @@ def open_engine(index: Path | None, *, model: str | None = None, warm: bool = Fa
     return Engine.open(folder, model=model, warm=warm)
 
 
+def require_index(folder: Path, context: typer.Context, *, cards: str | None) -> None:
+    """Build the index if there is none; where there is one and the command names cards, see that it is of these.
+
+    Cards that a variable names are those to build of, as everywhere: to compare them would take longer than to open
+    the index.
+
+    Raises:
+        BundleMismatchError: if it is of other cards.
+    """
+    from ale_semantic.embeddings.bundle import has_index, open_generation
+    from ale_semantic.errors import BundleMismatchError
+
+    if not has_index(folder):
+        build_here(folder, cards=cards, model=None)
+        return
+    source = context.get_parameter_source("cards")
+    if cards is None or source is None or source.name != "COMMANDLINE":
+        return
+    _, manifest = open_generation(folder)
+    indexed = manifest["catalogue"]
+    catalogue = load_catalogue(cards, None, skip_invalid=False, smoke_tests=False)
+    if catalogue.fingerprint != indexed["fingerprint"]:
+        raise BundleMismatchError(
+            f"{folder}: the index is not of these cards: it holds {indexed['cards']} tasks of {indexed['name']} "
+            f"({indexed['fingerprint'][:12]}), while --cards {cards} has {len(catalogue)} of {catalogue.origin.name} "
+            f"({catalogue.fingerprint[:12]}). Rebuild it with: ale-semantic build --cards {cards} --index {folder}; "
+            "or leave out --cards to open the index as it is; or name another folder with --index to build it there"
+        )
+
+
 def build_here(folder: Path, *, cards: str | None, model: str | None) -> None:
     """Build the index of the default catalogue, showing what is done."""
     from ale_semantic.embeddings.build import build_index

@@ -128,8 +128,6 @@ def facets(
         ale-semantic facets software --where "domain = engineering" --limit 0
     """
     from ale_semantic.errors import UnknownNameError
-    from ale_semantic.render import facets_view
-    from ale_semantic.serialise import facets_to_dict
 
     engine = open_engine(index, warm=bool(query.strip()))
     result = engine.search(query, where=where, k=1, min_band=min_band)
@@ -139,8 +137,12 @@ def facets(
             raise UnknownNameError("facet", name, known)
     chosen = [facet for facet in result.facets if not names or facet.field in names]
     if as_json:
+        from ale_semantic.serialise import facets_to_dict
+
         show_json({"where": result.where, "counted": result.counted, "facets": facets_to_dict(chosen)})
     else:
+        from ale_semantic.render import facets_view
+
         print_view(facets_view(chosen, counted=result.counted, limit=limit))
 
 
@@ -155,13 +157,14 @@ def show(
 
         ale-semantic show business_finance/odoo
     """
-    from ale_semantic.render import card_view
-    from ale_semantic.serialise import card_to_dict
-
     card = open_engine(index).catalogue.get(task)
     if as_json:
+        from ale_semantic.serialise import card_to_dict
+
         show_json(card_to_dict(card))
     else:
+        from ale_semantic.render import card_view
+
         print_view(card_view(card))
 
 
@@ -207,12 +210,13 @@ def export(
 
 
 def _print_result(result: SearchResult, as_json: bool, explain: bool) -> None:
-    from ale_semantic.render import plan_view, result_view
-    from ale_semantic.serialise import result_to_dict
-
     if as_json:
+        from ale_semantic.serialise import result_to_dict
+
         show_json(result_to_dict(result))
     else:
+        from ale_semantic.render import plan_view, result_view
+
         print_view(result_view(result))
         if explain:
             print_view(plan_view(result.plan))

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ale_semantic.cli.options import CardsOption, IndexOption, build_here, index_folder, warn
+from ale_semantic.cli.options import CardsOption, IndexOption, index_folder, require_index, warn
 
 
 def app(
+    context: typer.Context,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes any that is free.", min=0, max=65535)] = 7860,
     cards: CardsOption = None,
@@ -24,21 +25,22 @@ def app(
 ) -> None:
     """Open the page in a browser; the index is built first if there is none.
 
+    An index that is there must be of the cards that --cards names.
+
     Example:
 
         ale-semantic app --port 8000
     """
     from ale_semantic.app import launch
-    from ale_semantic.embeddings.bundle import has_index
     from ale_semantic.engine import Engine
 
     folder = index_folder(index)
-    if not has_index(folder):
-        build_here(folder, cards=cards, model=None)
+    require_index(folder, context, cards=cards)
     launch(Engine.open(folder, warm=True), host=host, port=port, share=share)
 
 
 def serve(
+    context: typer.Context,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on, by default this machine alone. Others need an API key.")
     ] = None,
@@ -59,7 +61,7 @@ def serve(
     """Serve the REST API, embeddings, MCP and the page to other programs; docs/service.md has the whole picture.
 
     Every setting can also be given as a variable ALE_SERVICE_... or in a TOML file; options here win. The index is
-    built first if there is none.
+    built first if there is none; one that is there must be of the cards that --cards names.
 
     Examples:
 
@@ -69,7 +71,6 @@ def serve(
 
         ale-semantic serve --set rate_limit=120/minute --set max_k=50
     """
-    from ale_semantic.embeddings.bundle import has_index
     from ale_semantic.service import serving
     from ale_semantic.service.config import ServiceConfig
 
@@ -78,6 +79,5 @@ def serve(
     named = ServiceConfig.named(others or ())
     settings = ServiceConfig.load(config, **{**flags, **named})
     folder = serving.index_folder(settings)
-    if not has_index(folder):
-        build_here(folder, cards=cards, model=None)
+    require_index(folder, context, cards=cards)
     serving.serve(settings, ready=lambda address: warn(f"ALE Semantic: {address}  (Ctrl-C stops it)"))
