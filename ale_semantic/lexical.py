@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,6 @@ FIELD_WEIGHTS: Mapping[Field, int] = {
     Field.PROMPT: 1,
     Field.INPUTS: 1,
 }
-K1, B = 1.5, 0.75  # how soon a term's repeats stop counting, and how much long cards are held back: the usual values
 WeightedTerms = Sequence[tuple[str, float]]  # index terms of a query, each with how much it counts
 _ARRAYS = ("data", "indices", "indptr")
 _VOCABULARY = "vocabulary.json"
@@ -97,47 +96,52 @@ class LexicalIndex:
 
 
 class LexicalBuilder:
-    """Indexes cards that come one after the other: of each it keeps the numbers and counts of its terms alone."""
+    """Indexes cards that come one after the other: of each it keeps the numbers of its terms alone."""
 
     def __init__(self) -> None:
         """Begin an index."""
         self._vocabulary: dict[str, int] = {}
         self._words: set[str] = set()
-        self._terms, self._counts = array("i"), array("i")  # of all cards, each term once a card
-        self._ends = array("q", [0])
-        self._lengths = array("q")
+        self._corpus = _Corpus()
 
     def add(self, card: CardWords) -> None:
         """Add the next card."""
-        counts: dict[str, int] = {}
-        length = 0
+        known = self._vocabulary
         for field, weight in FIELD_WEIGHTS.items():
-            own = card.terms[field]
-            length += weight * len(own)
-            for term in own:
-                counts[term] = counts.get(term, 0) + weight
-        numbers = self._vocabulary
-        self._terms.extend([numbers.setdefault(term, len(numbers)) for term in counts])
-        self._counts.extend(counts.values())
-        self._ends.append(len(self._terms))
-        self._lengths.append(length)
+            self._corpus.terms.extend([known.setdefault(term, len(known)) for term in card.terms[field]] * weight)
+        self._corpus.ends.append(len(self._corpus.terms))
         self._words.update(card.spelled)
 
     def finish(self) -> LexicalIndex:
-        """Weigh all terms by BM25, as Lucene does (Kamphuis et al., ECIR 2020)."""
-        terms, counts = np.frombuffer(self._terms, np.int32), np.frombuffer(self._counts, np.int32)
-        lengths = np.array(self._lengths, dtype=np.float64)
-        cards = np.repeat(np.arange(len(lengths), dtype=np.int32), np.diff(self._ends))
-        holders = np.bincount(terms, minlength=len(self._vocabulary))
-        idf = np.log(1 + (len(lengths) - holders + 0.5) / (holders + 0.5)).astype(np.float32)
-        damped = K1 * (1 - B + B * lengths / max(float(lengths.sum()) / max(len(lengths), 1), 1e-9))
-        weights = np.asarray(idf[terms] * (counts / (damped[cards] + counts)), dtype=np.float32)
-        order = np.argsort(terms, kind="stable")  # by term, and of a term by card
+        """Weigh all terms."""
+        import bm25s
+
+        if not self._vocabulary:  # which bm25s can't take
+            nothing = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64)
+            return LexicalIndex({}, *nothing, len(self._corpus), words=[])
+        model = bm25s.BM25(method="lucene")
+        found = model.build_index_from_ids(range(len(self._vocabulary)), self._corpus, show_progress=False)
         return LexicalIndex(
             vocabulary=self._vocabulary,
-            data=weights[order],
-            indices=cards[order],
-            indptr=np.concatenate([[0], np.cumsum(holders)]).astype(np.int64),
-            cards=len(lengths),
+            data=np.asarray(found["data"], dtype=np.float32),
+            indices=np.asarray(found["indices"], dtype=np.int32),
+            indptr=np.asarray(found["indptr"], dtype=np.int64),
+            cards=len(self._corpus),
             words=sorted(self._words),
         )
+
+
+class _Corpus:
+    """The terms of all cards by number, 4 bytes each; a card's are made a list, as bm25s wants them, when it asks."""
+
+    def __init__(self) -> None:
+        self.terms, self.ends = array("i"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        start = 0
+        for end in self.ends:
+            yield self.terms[start:end].tolist()
+            start = end

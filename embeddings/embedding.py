@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,8 @@ from .passages import (
 )
 from .records import pack, unpack
 
-_VERSION = "card 1"  # changed whenever the same card, layout and model give another record
+_VERSION = "card 2"  # changed whenever the same card, layout and model give another record
+_WORDS_VERSION = "words 1"  # the same of the words of some texts
 _TEXTS = 2048  # embedded together: enough to find others of the same length, few enough to hold in memory
 _HEAD_FIELDS = (Field.OVERVIEW, Field.SOFTWARE, Field.SUBDOMAIN)
 _FIELDS = tuple(Field)
@@ -43,7 +46,7 @@ class EmbeddedCard:
     Attributes:
         passages: field, kind, start and end of each passage, int32 of shape (passages, 4).
         vectors: their unit rows, shape (passages, dimension).
-        tokens: the card's words for late interaction; their vectors rounded to half precision.
+        tokens: the card's words for late interaction; their vectors in half precision.
         ledger: field, tokens seen and tokens dropped, int32 of shape (fields, 3).
     """
 
@@ -85,16 +88,29 @@ class CardEmbedder:
     def embed(self, cards: Sequence[TaskCard]) -> list[EmbeddedCard]:
         """Return what the space holds of each card, in their order."""
         keys = [self._key(card) for card in cards]
-        found = {key: _read(content) for key, content in self._cache.get(keys).items()}
+        found = self._cached(keys)
         new = {key: card for key, card in zip(keys, cards, strict=True) if key not in found}
         split = dict(zip(new, split_cards(list(new.values()), self.encoder), strict=True))
         for block in _blocks(split):
+            fresh: dict[bytes, bytes] = {}
             known = self._known([new[key].task_id for key in block])
-            fresh = dict(zip(block, self._embed_block([split[key] for key in block], known), strict=True))
-            self._cache.put({key: _written(card) for key, card in fresh.items()})
-            found |= fresh
+            for key, (card, words) in zip(block, self._embed_block([split[key] for key in block], known), strict=True):
+                found[key] = card
+                fresh[key] = _written(card, words)
+            self._cache.put(fresh)
         self.embedded += len(new)
         return [found[key] for key in keys]
+
+    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, EmbeddedCard]:
+        """Return the cards that the cache holds with all of their words."""
+        cards = {key: unpack(content) for key, content in self._cache.get(keys).items()}
+        wanted = {key: [row.tobytes() for row in arrays["words"]] for key, arrays in cards.items()}
+        words = {key: _read_words(own) for key, own in self._cache.get(chain.from_iterable(wanted.values())).items()}
+        return {
+            key: _read(arrays, [words[own] for own in wanted[key]])
+            for key, arrays in cards.items()
+            if all(own in words for own in wanted[key])
+        }
 
     def _key(self, card: TaskCard) -> bytes:
         texts = (field_text(card, field) for field in SEARCHED_FIELDS)
@@ -127,20 +143,34 @@ class CardEmbedder:
             found |= {text: (vectors[row], words[row]) for row, text in enumerate(new)}
         return np.array([found[text][0] for text in texts], dtype=np.float32), [found[text][1] for text in texts]
 
-    def _embed_block(self, block: Sequence[SplitCard], known: Mapping[str, Vectors]) -> Iterator[EmbeddedCard]:
+    def _embed_block(
+        self, block: Sequence[SplitCard], known: Mapping[str, Vectors]
+    ) -> Iterator[tuple[EmbeddedCard, list[bytes]]]:
+        """Yield each card and the keys of its words."""
         texts = list(dict.fromkeys(passage.text for card in block for passage in card.passages))
-        worded = {passage.text for card in block for passage in card.passages if _token_group(passage) is not None}
-        vectors, tokens = self._vectors(texts, worded, known)
+        grouped = [_grouped(card) for card in block]
+        keys = [[self.encoder.key(_WORDS_VERSION, group.name, *own[group]) for group in TokenGroup] for own in grouped]
+        pooled = {key: _read_words(own) for key, own in self._cache.get(chain.from_iterable(keys)).items()}
+        wanted = {
+            key: (group, own[group])
+            for own, row in zip(grouped, keys, strict=True)
+            for group, key in zip(TokenGroup, row, strict=True)
+            if key not in pooled
+        }
+        vectors, tokens = self._vectors(texts, {text for _, own in wanted.values() for text in own}, known)
         place = {text: row for row, text in enumerate(texts)}
-        for card in block:
+        dimension = self.encoder.identity.dimension
+        fresh = {
+            key: CardTokens.pool([(group, tokens[place[text]]) for text in own], [], dimension).halved()
+            for key, (group, own) in wanted.items()
+        }
+        self._cache.put({key: _written_words(own) for key, own in fresh.items()})
+        pooled |= fresh
+        for card, own in zip(block, keys, strict=True):
             rows = [place[passage.text] for passage in card.passages]
-            grouped = [(_token_group(passage), tokens[row]) for passage, row in zip(card.passages, rows, strict=True)]
-            late = [(group, words) for group, words in grouped if group is not None]
-            pooled = CardTokens.pool(late, [tokens[row] for row in rows], self.encoder.identity.dimension)
-            half = pooled.vectors.astype(np.float16).astype(np.float32)
-            yield EmbeddedCard(
-                passage_columns(card.passages), vectors[rows], replace(pooled, vectors=half), _ledger(card.ledger)
-            )
+            seen = CardTokens.pool([], [tokens[row] for row in rows], dimension).seen
+            words = CardTokens.joined([pooled[key] for key in own], seen)
+            yield EmbeddedCard(passage_columns(card.passages), vectors[rows], words, _ledger(card.ledger)), own
 
 
 def split_cards(cards: Sequence[TaskCard], encoder: CachedEncoder) -> list[SplitCard]:
@@ -183,27 +213,49 @@ def _token_group(passage: Passage) -> TokenGroup | None:
     return None
 
 
+def _grouped(card: SplitCard) -> dict[TokenGroup, list[str]]:
+    """Return the texts of each group of words of a card, in their order, with repeats."""
+    found: dict[TokenGroup, list[str]] = {group: [] for group in TokenGroup}
+    for passage in card.passages:
+        group = _token_group(passage)
+        if group is not None:
+            found[group].append(passage.text)
+    return found
+
+
 def _ledger(entries: Sequence[FieldTokens]) -> NDArray[np.int32]:
     rows = [(_FIELDS.index(one.field), one.seen, one.dropped) for one in entries]
     return np.array(rows, dtype=np.int32).reshape(len(rows), 3)
 
 
-def _written(card: EmbeddedCard) -> bytes:
+def _written(card: EmbeddedCard, words: Sequence[bytes]) -> bytes:
     return pack(
         {
             "passages": card.passages,
             "vectors": card.vectors,
             "ledger": card.ledger,
-            "ids": card.tokens.ids.astype(np.int32),
-            "groups": card.tokens.groups.astype(np.int8),
-            "pooled": card.tokens.vectors.astype(np.float16),
             "seen": card.tokens.seen.astype(np.int32),
+            "words": np.frombuffer(b"".join(words), np.uint8).reshape(len(words), -1),
         }
     )
 
 
-def _read(content: bytes) -> EmbeddedCard:
-    arrays = unpack(content)
-    ids, groups, seen = (arrays[name].astype(np.int64) for name in ("ids", "groups", "seen"))
-    tokens = CardTokens(ids, groups, arrays["pooled"].astype(np.float32), seen)
+def _read(arrays: Mapping[str, NDArray[Any]], words: Sequence[CardTokens]) -> EmbeddedCard:
+    tokens = CardTokens.joined(words, arrays["seen"].astype(np.int64))
     return EmbeddedCard(arrays["passages"], arrays["vectors"], tokens, arrays["ledger"])
+
+
+def _written_words(words: CardTokens) -> bytes:
+    return pack(
+        {
+            "ids": words.ids.astype(np.int32),
+            "groups": words.groups.astype(np.int8),
+            "pooled": words.vectors,
+        }
+    )
+
+
+def _read_words(content: bytes) -> CardTokens:
+    arrays = unpack(content)
+    ids, groups = (arrays[name].astype(np.int64) for name in ("ids", "groups"))
+    return CardTokens(ids, groups, arrays["pooled"], np.zeros(0, np.int64))

@@ -46,7 +46,7 @@ class CardTokens:
 
     ids: NDArray[np.int64]
     groups: NDArray[np.int64]
-    vectors: Vectors
+    vectors: NDArray[np.floating[Any]]
     seen: NDArray[np.int64]
 
     @classmethod
@@ -73,7 +73,7 @@ class CardTokens:
 
     def halved(self) -> CardTokens:
         """Return the tokens with vectors rounded to half precision, in which they are kept."""
-        return replace(self, vectors=self.vectors.astype(np.float16).astype(np.float32))
+        return replace(self, vectors=self.vectors.astype(np.float16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class LateWriter:
         self._starts = [0]
         self._frequency = np.zeros(1, dtype=np.int64)
         self._products = np.zeros((dimension, dimension), dtype=np.float64)
-        self._waiting: list[Vectors] = []
+        self._waiting: list[NDArray[np.floating[Any]]] = []
 
     def add(self, card: CardTokens) -> None:
         """Add the next card; its vectors are kept in half precision."""
@@ -239,10 +239,13 @@ class LateWriter:
 
     def finish(self) -> LateIndex:
         """Project all vectors, write what is left to write, and open the index."""
+        from threadpoolctl import threadpool_limits
+
         self._sum_up()
         projection = _leading_directions(self._products)
         pooled = self._pooled.finish()
-        with GrowingArray(self._folder / "vectors.npy", np.float32, projection.shape[1]) as vectors:
+        path = self._folder / "vectors.npy"
+        with threadpool_limits(1), GrowingArray(path, np.float32, projection.shape[1]) as vectors:
             for start in range(0, len(pooled), _BLOCK):
                 vectors.append(_unit(pooled[start : start + _BLOCK].astype(np.float32) @ projection))
         self._tokens.close()
@@ -256,7 +259,9 @@ class LateWriter:
     def _sum_up(self) -> None:
         from threadpoolctl import threadpool_limits
 
-        rows = np.concatenate(self._waiting, dtype=np.float64) if self._waiting else self._products[:0]
+        if not self._waiting:
+            return
+        rows = np.concatenate(self._waiting, dtype=np.float32)  # half as long as in double precision, summed in that
         with threadpool_limits(1):  # see `_leading_directions`
             self._products += rows.T @ rows
         self._waiting.clear()

@@ -116,9 +116,11 @@ def _products(
         found += dense @ dense.T
     order = np.argsort(columns, kind="stable")
     starts = np.concatenate([[0], np.cumsum(occurrences)])
-    for number in np.flatnonzero(~frequent & (occurrences > 1)):
-        own = order[starts[number] : starts[number + 1]]
-        found[np.ix_(rows[own], rows[own])] += np.outer(values[own], values[own])
+    for count in range(2, int(occurrences[~frequent].max(initial=0)) + 1):  # terms of so many holders at once
+        own = order[starts[:-1][~frequent & (occurrences == count)][:, None] + np.arange(count)]
+        places = rows[own][:, :, None] * cards + rows[own][:, None, :]
+        shares = values[own][:, :, None] * values[own][:, None, :]
+        np.add.at(found.reshape(-1), places.ravel(), shares.ravel())
     np.fill_diagonal(found, np.bincount(rows, values * values, minlength=cards))
     return found
 

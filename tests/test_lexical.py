@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import bm25s
 import numpy as np
 import pytest
 from toy import toy_card, toy_cards
 
-from ale_semantic.card_words import CardWords
-from ale_semantic.lexical import FIELD_WEIGHTS, LexicalBuilder, LexicalIndex
-from ale_semantic.types import TaskCard
+from ale_semantic.lexical import LexicalBuilder, LexicalIndex
 
 TOYS = toy_cards()
 
@@ -33,22 +29,6 @@ def test_only_cards_with_a_term_score(index: LexicalIndex) -> None:
     assert not index.scores([("zzyzx", 1.0)]).any()
     assert index.cards_with("zzyzx").tolist() == []
     assert not index.scores([]).any()
-
-
-@pytest.mark.parametrize("cards", [TOYS, TOYS[:1], []], ids=["some", "one", "none"])
-def test_weights_are_those_of_bm25s_to_the_last_bit(cards: Sequence[TaskCard]) -> None:
-    found = LexicalIndex.build(cards)
-    corpus = [
-        [found.vocabulary[term] for field, times in FIELD_WEIGHTS.items() for term in words.terms[field] * times]
-        for words in map(CardWords.of, cards)
-    ]
-    if not corpus:  # which bm25s doesn't take
-        assert (len(found.data), found.indptr.tolist(), found.cards) == (0, [0], 0)
-        return
-    wanted = bm25s.BM25(method="lucene").build_index_from_ids(range(len(found.vocabulary)), corpus, show_progress=False)
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(found, name), wanted[name], strict=False)
-    assert found.data.dtype == np.float32
 
 
 def test_scores_add_up_by_weight(index: LexicalIndex) -> None:
