@@ -7,11 +7,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ale_semantic.embeddings.encoder import Encoder, TextKind, TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import AleSemanticError
 
+_WORDS = 16_384
 _KEPT = 1024  # a query of ten words takes 17 kB
 
 
@@ -32,6 +34,8 @@ class QueryVectors:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, QueryVector] = OrderedDict()
+        # Most words come again, in the same query too: its language and its spelling both ask.
+        self.knows = lru_cache(maxsize=_WORDS)(self._takes_whole)
 
     @property
     def encoder(self) -> Encoder:
@@ -40,6 +44,10 @@ class QueryVectors:
             if self._encoder is None:
                 self._encoder = self._space.load_encoder()
             return self._encoder
+
+    def _takes_whole(self, word: str) -> bool:
+        """Tell whether the model takes a word in one piece, as it does with all but rare words."""
+        return len(self.encoder.token_spans([word])[0]) == 1
 
     def load_soon(self) -> None:
         """Load the encoder in the background; a fault is raised where the encoder is used."""

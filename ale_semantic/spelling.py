@@ -62,7 +62,7 @@ class Speller:
 
     def knows(self, word: str) -> bool:
         """Tell whether a lower-case word stands in the catalogue, or is one of the model's."""
-        return stem(word) in self.lexical.vocabulary or self._model_knows(word)
+        return stem(word) in self.lexical.vocabulary or self.vectors.knows(word)
 
     def _is_unknown(self, word: str) -> bool:
         if (
@@ -72,11 +72,7 @@ class Speller:
             or stem(word) in self.lexical.vocabulary
         ):
             return False
-        return not any(self._model_knows(form) for form in _simple_forms(word))
-
-    def _model_knows(self, word: str) -> bool:
-        """Tell whether the model takes a word in one piece, as it does with all but rare words."""
-        return len(self.vectors.encoder.token_spans([word])[0]) == 1
+        return not any(map(self.vectors.knows, _simple_forms(word)))
 
     def _nearest(self, word: str) -> Sequence[tuple[str, float]]:
         """Return the nearest words of the catalogue, which begin alike but for two swapped letters."""

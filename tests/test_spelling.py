@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from toy import HashEncoder, toy_cards
 
 from ale_semantic.lexical import LexicalIndex
+from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.spelling import Speller
 
 
@@ -25,8 +25,8 @@ class Pieces(HashEncoder):
 
 @pytest.fixture(scope="module")
 def speller() -> Speller:
-    vectors: Any = SimpleNamespace(encoder=Pieces())
-    return Speller(LexicalIndex.build(toy_cards()), vectors)
+    space: Any = None  # the encoder is at hand
+    return Speller(LexicalIndex.build(toy_cards()), QueryVectors(space, Pieces()))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ale_semantic.filters import Condition, field, parse
 from ale_semantic.types import Recognised
@@ -94,6 +94,7 @@ def _software(query: str, software: SoftwarePhrases) -> Iterator[FoundPhrase]:
             yield FoundPhrase(chip, condition)
 
 
+@lru_cache(maxsize=65_536)
 def _starts(name: str) -> str:
     """Return the first word of a name, case-folded."""
     return name.casefold().split(maxsplit=1)[0]
