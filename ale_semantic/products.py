@@ -6,6 +6,7 @@ takes several times longer than the work itself, and it takes the processors fro
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-_BLOCK = 64  # rows: with so many, a block and its product stay in the processor's nearest cache
+_BLOCK = 64  # rows of one block where BLAS might divide its product among threads
+_WIDE = 4096  # rows of one block where it is told to use one thread, as the command line does: a third faster
+_KERNEL = 4  # rows that BLAS's inner loops take at once; the rest of a product takes slower ones
 _ALONE = 1 << 17  # multiplications of one product that BLAS does not divide; OpenBLAS begins at twice as many
 
 
@@ -43,7 +46,7 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """Many rows laid out for products with a few, which then take two thirds of the time.
+    """Many rows laid out for products with a few, which then take half or two thirds of the time.
 
     `blocks` has shape (blocks, columns, rows of one), `rest` holds the last rows, (columns, rows).
     """
@@ -54,18 +57,21 @@ class Turned:
     @classmethod
     def of(cls, rows: Matrix) -> Turned:
         """Lay out rows, shape (rows, columns)."""
-        blocks = len(rows) // _BLOCK
-        whole = rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, rows.shape[1])
-        return cls(np.ascontiguousarray(whole.transpose(0, 2, 1)), np.ascontiguousarray(rows[blocks * _BLOCK :].T))
+        block = _WIDE if os.environ.get("OPENBLAS_NUM_THREADS") == "1" else _BLOCK
+        blocks = len(rows) // block
+        whole = rows[: blocks * block].reshape(blocks, block, rows.shape[1])
+        return cls(np.ascontiguousarray(whole.transpose(0, 2, 1)), np.ascontiguousarray(rows[blocks * block :].T))
 
     def product(self, few: Matrix) -> Matrix:
         """Return the dot product of each of a few rows with each of the many, shape (few, many)."""
         blocks, count, width = self.blocks.shape
-        found = np.empty((len(few), blocks * width + self.rest.shape[1]), dtype=np.float32)
-        into = found[:, : blocks * width].reshape(len(few), blocks, width).transpose(1, 0, 2)  # a view of the same
-        step = max(1, _ALONE // max(1, count * width))
-        for start in range(0, len(few), step):
+        padded = np.zeros((-(-len(few) // _KERNEL) * _KERNEL, count), dtype=np.float32)
+        padded[: len(few)] = few
+        found = np.empty((len(padded), blocks * width + self.rest.shape[1]), dtype=np.float32)
+        into = found[:, : blocks * width].reshape(len(padded), blocks, width).transpose(1, 0, 2)  # a view of the same
+        step = len(padded) if width == _WIDE else max(_KERNEL, _ALONE // max(1, count * width))
+        for start in range(0, len(padded), step):
             some = slice(start, start + step)
-            np.matmul(few[some], self.blocks, out=into[:, some])
-            np.matmul(few[some], self.rest, out=found[some, blocks * width :])
-        return found
+            np.matmul(padded[some], self.blocks, out=into[:, some])
+            np.matmul(padded[some], self.rest, out=found[some, blocks * width :])
+        return found[: len(few)]

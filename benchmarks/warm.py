@@ -10,11 +10,14 @@ milliseconds, and the medians of the ratios to the encoder alone.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line and the service do, before NumPy reads it
 
 import numpy as np
 from bare import model_folder, write_bare

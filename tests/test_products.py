@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ale_semantic.products import dots, product, weighted_sum
+from ale_semantic.products import Turned, dots, product, weighted_sum
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,18 @@ def test_weighted_sum_is_a_product_with_a_row() -> None:
     random = np.random.default_rng(3)
     weights, rows = random.random(157).astype(np.float32), random.random((157, 40)).astype(np.float32)
     np.testing.assert_allclose(weighted_sum(weights, rows), weights @ rows, rtol=1e-5)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 4096, 9000])
+@pytest.mark.parametrize("few", [0, 1, 4, 9, 40])
+def test_rows_that_were_laid_out_have_the_same_products(
+    few: int, rows: int, threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+    random = np.random.default_rng(4)
+    many = random.standard_normal((rows, 16)).astype(np.float32)
+    one = random.standard_normal((few, 16)).astype(np.float32)
+    found = Turned.of(many).product(one)
+    assert found.shape == (few, rows)
+    np.testing.assert_allclose(found, one @ many.T, rtol=1e-4, atol=1e-4)
