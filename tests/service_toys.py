@@ -41,7 +41,7 @@ def toy_service(folder: Path, **settings: Any) -> Service:
     telemetry = Telemetry(config)
     holder = EngineHolder(folder, config, telemetry, open_toys(folder))
     pool = WorkPool(threads=config.threads, queue=config.queue, deadline=config.deadline_seconds, telemetry=telemetry)
-    return Service(config, holder, pool, telemetry)
+    return Service.of(config, holder, pool, telemetry)
 
 
 @contextmanager

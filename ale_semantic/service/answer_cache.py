@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-MAX_BYTES = 64_000_000
 _LARGEST_SHARE = 16  # an answer larger than this part of the cache isn't kept: it would push out too many others
 _OVERHEAD = 500  # bytes that an entry takes besides its question and answer
 
@@ -42,7 +41,7 @@ class _Flight:
 class AnswerCache:
     """A least-recently-used cache bounded in bytes; for the one event loop of a process."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int) -> None:
         """Keep at most so many bytes; with 0 nothing is kept, but equal questions still share one search."""
         self.max_bytes = max_bytes
         self._kept: OrderedDict[tuple[str, str], Answer] = OrderedDict()

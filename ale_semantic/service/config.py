@@ -68,7 +68,7 @@ class ServiceConfig(BaseSettings):
     mcp: bool = Field(True, description="Serve MCP at `/mcp`.")
     index: Path | None = Field(None, description="Folder of the index; unset: the one that ALE_INDEX names.")
     watch_seconds: float = Field(2.0, ge=0, le=3600, description="Look for a new index this often; 0: never.")
-    threads: int = Field(4, ge=1, le=64, description="Searches that run at once in a worker.")
+    threads: int = Field(8, ge=1, le=64, description="Searches that run at once in a worker.")
     queue: int = Field(64, ge=0, le=10_000, description="Questions that may wait in a worker; one more gets 429.")
     deadline_seconds: float = Field(10.0, gt=0, le=600, description="Longest time of a question, waiting included.")
     workers: int = Field(1, ge=1, le=64, description="Processes that share the memory-mapped index.")
@@ -85,7 +85,10 @@ class ServiceConfig(BaseSettings):
         20.0, gt=0, le=600, description="A client that takes longer to send a head, or a body, gets 408."
     )
     max_connections: int = Field(1_024, ge=1, le=100_000, description="Open connections of a worker; more get 503.")
-    vector_cache: int = Field(4_096, ge=0, le=1_000_000, description="Query vectors that are kept; 0: none.")
+    vector_cache: int = Field(
+        1_024, ge=0, le=1_000_000, description="Query vectors that are kept, about 26 kB each; 0: none."
+    )
+    answer_cache_mb: int = Field(64, ge=0, le=100_000, description="Memory of the answers that are kept; 0: none.")
     rate_limit: str = Field(
         "",
         description="Requests of one key (without a key: one address), e.g. `120/minute`; empty: no limit.",

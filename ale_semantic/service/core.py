@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request  # FastAPI reads the annotation below when the routes are made
@@ -25,7 +25,12 @@ class Service:
     holder: EngineHolder
     pool: WorkPool
     telemetry: Telemetry
-    answers: AnswerCache = field(default_factory=AnswerCache)
+    answers: AnswerCache
+
+    @classmethod
+    def of(cls, config: ServiceConfig, holder: EngineHolder, pool: WorkPool, telemetry: Telemetry) -> Service:
+        """Put the parts together, with a cache of answers as large as the settings say."""
+        return cls(config, holder, pool, telemetry, AnswerCache(config.answer_cache_mb * 1_000_000))
 
     async def ask(self, stage: str, question: Callable[[OpenIndex], _Answer], *, bulk: bool = False) -> _Answer:
         """Answer a question on a worker thread, off the event loop, from the index that is open when it begins.

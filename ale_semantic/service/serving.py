@@ -53,7 +53,7 @@ def open_service(config: ServiceConfig) -> Service:
     telemetry = Telemetry(config)
     holder = EngineHolder.open(index_folder(config), config, telemetry)
     pool = WorkPool(threads=config.threads, queue=config.queue, deadline=config.deadline_seconds, telemetry=telemetry)
-    return Service(config, holder, pool, telemetry)
+    return Service.of(config, holder, pool, telemetry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +209,12 @@ def _supervisor(settings: Config, bound: socket.socket) -> Multiprocess:
                 self.begun = time.monotonic()
                 self.processes[place] = Process(self.config, self.sockets)
                 self.processes[place].start()
+
+        def terminate_all(self) -> None:
+            """Stop listening here too: what came after the workers stopped would wait for nobody."""
+            for one in self.sockets:
+                one.close()
+            super().terminate_all()
 
     return Supervisor(settings, sockets=[bound])
 

@@ -10,6 +10,8 @@ import pytest
 
 from ale_semantic.service.answer_cache import Answer, AnswerCache
 
+MANY = 1_000_000  # bytes
+
 
 class Maker:
     """Makes answers when it is let to, and counts them."""
@@ -46,7 +48,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 def test_second_time_it_is_there() -> None:
     async def scenario() -> None:
-        cache = AnswerCache()
+        cache = AnswerCache(MANY)
         assert (await cache.get("one", "q", at_once(b"first"))).body == b"first"
         assert (await cache.get("one", "q", at_once(b"other"))).body == b"first"
         assert (await cache.get("two", "q", at_once(b"newer", "two"))).body == b"newer"
@@ -59,7 +61,7 @@ def test_second_time_it_is_there() -> None:
 
 def test_answer_of_a_newer_index_is_kept_as_that_ones() -> None:
     async def scenario() -> None:
-        cache = AnswerCache()
+        cache = AnswerCache(MANY)
         assert (await cache.get("old", "q", at_once(b"new", "new"))).etag == "new"
         assert (await cache.get("old", "q", at_once(b"old", "old"))).body == b"old"
         assert (await cache.get("new", "q", at_once(b"never", "new"))).body == b"new"
@@ -69,7 +71,7 @@ def test_answer_of_a_newer_index_is_kept_as_that_ones() -> None:
 
 def test_equal_questions_at_once_share_one_answer() -> None:
     async def scenario() -> None:
-        cache, maker = AnswerCache(), Maker()
+        cache, maker = AnswerCache(MANY), Maker()
         asked = [asyncio.ensure_future(cache.get("one", "q", maker)) for _ in range(20)]
         await asyncio.sleep(0)
         maker.go.set()
@@ -82,7 +84,7 @@ def test_equal_questions_at_once_share_one_answer() -> None:
 
 def test_failure_reaches_all_and_is_not_kept() -> None:
     async def scenario() -> None:
-        cache, maker = AnswerCache(), Maker(fault=ValueError("no"))
+        cache, maker = AnswerCache(MANY), Maker(fault=ValueError("no"))
         asked = [asyncio.ensure_future(cache.get("one", "q", maker)) for _ in range(3)]
         await asyncio.sleep(0)
         maker.go.set()
@@ -95,7 +97,7 @@ def test_failure_reaches_all_and_is_not_kept() -> None:
 
 def test_caller_that_leaves_takes_nobody_with_it() -> None:
     async def scenario() -> None:
-        cache, maker = AnswerCache(), Maker()
+        cache, maker = AnswerCache(MANY), Maker()
         first = asyncio.ensure_future(cache.get("one", "q", maker))
         second = asyncio.ensure_future(cache.get("one", "q", maker))
         await asyncio.sleep(0)
@@ -110,7 +112,7 @@ def test_caller_that_leaves_takes_nobody_with_it() -> None:
 
 def test_when_the_last_caller_leaves_the_work_stops() -> None:
     async def scenario() -> None:
-        cache, maker = AnswerCache(), Maker()
+        cache, maker = AnswerCache(MANY), Maker()
         only = asyncio.ensure_future(cache.get("one", "q", maker))
         await asyncio.sleep(0.01)
         only.cancel()

@@ -127,7 +127,7 @@ def test_settings_travel_to_workers_whole(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_exact_settings_ignore_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALE_SERVICE_THREADS", "9")
-    assert ServiceConfig.exactly(port=0).threads == 4
+    assert ServiceConfig.exactly(port=0).threads == 8
     assert ServiceConfig.exactly().session_secret != ServiceConfig.exactly().session_secret
 
 
