@@ -19,6 +19,13 @@ class SlowBodyError(ServiceError):
     slug = "body-too-slow"
 
 
+class EncodedBodyError(ServiceError):
+    """A compressed body, which could be larger than any limit once it is unpacked."""
+
+    status = 415
+    slug = "encoded-body"
+
+
 class BodyLimit:
     """Reads a body whole before anything else happens: one too large or too slow reaches no route, and no thread."""
 
@@ -35,6 +42,9 @@ class BodyLimit:
             return
         try:
             self._check_length(header(scope, b"content-length"))
+            encoding = header(scope, b"content-encoding").strip().lower()
+            if encoding not in ("", "identity"):
+                raise EncodedBodyError("bodies are taken as they are: send it without Content-Encoding")
             async with asyncio.timeout(self.seconds):
                 body = await self._read(receive)
         except TimeoutError:

@@ -203,3 +203,9 @@ def test_the_page_follows_when_the_index_is_exchanged(folder: Path, tmp_path: Pa
         assert "legal/new_lease" in after["html"]
         assert "9 tasks" in before["foot"]
         assert "10 tasks" in after["foot"]
+        build_toys(copy, toy_cards())
+        assert httpx.post(f"{served.address}/api/v1/reload").json()["reloaded"]
+        assert "unknown task &#39;legal/new_lease&#39;" in call(served, "ale_screen", "task=legal/new_lease")["html"]
+        selected = call(served, "ale_screen", f"tab=selection&sel=legal/new_lease&sel={LEASE}")
+        assert "not in this catalogue" in selected["html"]
+        assert "2 tasks" in selected["html"]  # what was chosen stays, for whoever chose it to decide

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,6 +230,20 @@ def test_a_body_over_the_limit_is_refused_whatever_its_length_claims(serve: Any)
     assert claimed.status_code == 413
     small = b'{"query": "' + b"x" * 1_900 + b'"}'
     assert client.post("/api/v1/search", content=small, headers=headers).status_code == 200
+
+
+def test_a_compressed_body_is_refused_whatever_it_unpacks_to(serve: Any) -> None:
+    client = serve()
+    body = gzip.compress(b'{"query": "' + b" " * 5_000_000 + b'"}')
+    headers = {"content-type": "application/json"}
+    for encoding in ("gzip", "Br", "gzip, identity"):
+        answer = client.post("/api/v1/search", content=body, headers={**headers, "content-encoding": encoding})
+        assert answer.status_code == 415
+        assert "without Content-Encoding" in answer.json()["detail"]
+    plain = client.post(
+        "/api/v1/search", content=b'{"query": "x"}', headers={**headers, "content-encoding": "identity"}
+    )
+    assert plain.status_code == 200
 
 
 def test_a_rate_holds_for_each_key_and_each_address(serve: Any, keys: KeyFile) -> None:

@@ -31,7 +31,7 @@ from ale_semantic.service.batching import BatchingEncoder
 from ale_semantic.service.config import ServiceConfig, ServiceConfigError
 from ale_semantic.service.core import Service
 from ale_semantic.service.holder import EngineHolder, OpenIndex
-from ale_semantic.service.serving import address_of, bind, serve, uvicorn_config
+from ale_semantic.service.serving import Worker, _supervisor, address_of, bind, serve, uvicorn_config
 
 LONG = 120.0  # seconds; nothing here waits so long unless it is broken
 TEXTS = ["fit the orbit of a comet", "reconcile invoices"]
@@ -52,6 +52,13 @@ def serving(service: Service) -> Iterator[tuple[str, uvicorn.Server]]:
         thread.join(LONG)
         bound.close()
     assert not thread.is_alive()
+
+
+def test_the_parent_of_workers_stops_listening_with_them() -> None:
+    bound = bind("127.0.0.1", 0)
+    config = ServiceConfig.exactly(workers=2, ui=False)
+    _supervisor(uvicorn_config(config, Worker(config)), bound).terminate_all()
+    assert bound.fileno() == -1  # else whoever came now would wait for nobody
 
 
 def until(condition: Callable[[], bool]) -> None:
