@@ -113,6 +113,7 @@ def see(
         floors: what a card without a view's field is given; by default the cosine of the farthest card with it.
     """
     late = BESIDE.start(space.late.scores, query.tokens)
+    asked = BESIDE.start(skills.ranking_evidence, query.vector) if skills is not None else None
     cosines = space.backend.scores(query.vector[None, :], None)[0]
     best, passages, near = best_and_mean(cosines, space.starts, BEST_PASSAGES)
     others = {
@@ -120,8 +121,8 @@ def see(
         for component, view in views.items()
     }
     weights = dict(WEIGHTS)
-    if skills is not None:
-        others[Component.SKILLS], nearness = skills.ranking_evidence(query.vector)
+    if asked is not None:
+        others[Component.SKILLS], nearness = asked()
         first, whole = SKILL_QUERY_COSINES
         share = min(max((nearness - first) / (whole - first), 0.0), 1.0)
         usual = WEIGHTS[Component.SKILLS]

@@ -69,7 +69,7 @@ class Turned:
         padded[: len(few)] = few
         found = np.empty((len(padded), blocks * width + self.rest.shape[1]), dtype=np.float32)
         into = found[:, : blocks * width].reshape(len(padded), blocks, width).transpose(1, 0, 2)  # a view of the same
-        step = len(padded) if width == _WIDE else max(_KERNEL, _ALONE // max(1, count * width))
+        step = max(_KERNEL, len(padded)) if width == _WIDE else max(_KERNEL, _ALONE // max(1, count * width))
         for start in range(0, len(padded), step):
             some = slice(start, start + step)
             np.matmul(padded[some], self.blocks, out=into[:, some])
