@@ -129,9 +129,8 @@ class Checker:
         """Return what is wrong with an answer."""
         self.generations.add(json.loads(body)["generation"])
         hits, right = self._hits(body), self.right[query]
-        same = len(hits) == len(right) and all(
-            one == other and abs(score - known) < _SAME
-            for (one, score), (other, known) in zip(hits, right, strict=True)
+        same = [task for task, _ in hits] == [task for task, _ in right] and all(
+            abs(score - known) < _SAME for (_, score), (_, known) in zip(hits, right, strict=True)
         )
         return None if same else query
 
