@@ -27,6 +27,10 @@ LEAST_RESCORED, RESCORED = 200, 3.0
 _MORE_THAN_MEMORY = 4 << 30  # bytes of vectors from which some are expected to lie on the disk alone
 _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
+# Where so large a share passes, lists are scanned without the filter, for so many times as many rows as are needed,
+# and what doesn't pass is left out afterwards: to look at the filter's bit of each row takes as long as to compare it.
+# If fewer than a share of the rows come, or than are wanted, they are scanned with the filter all the same.
+LOOSE_SHARE, LOOSE_DEPTH, LOOSE_LEAST = 0.25, 1.5, 0.25
 _TIE = 1e-6  # cosines that differ by less may be of equal vectors
 
 
@@ -138,7 +142,7 @@ class FaissBackend:
         self, step: Step, plan: SearchPlan, vectors: Vectors, wanted: int, mask: Mask | None
     ) -> tuple[list[_Ranked], SearchPlan]:
         """Scan the index, wider until each query has enough and no equal cosines are cut off."""
-        scan = _Scan(self._opened(), step, mask)
+        scan = _Scan(self._opened(), step, mask, wanted)
         coded = step.kind is not PlanKind.FLAT
         queries = self._codes(vectors) if coded else vectors
         depth = max(LEAST_RESCORED, int(RESCORED * wanted)) if coded else wanted + _SPARE
@@ -204,25 +208,41 @@ class _Ranked:
 class _Scan:
     """One index, one filter, and how many of its inverted lists are probed."""
 
-    def __init__(self, index: Any, step: Step, mask: Mask | None) -> None:
+    def __init__(self, index: Any, step: Step, mask: Mask | None, wanted: int) -> None:
         import faiss as untyped  # its stubs describe the C++ side, not the Python wrappers
 
         self.faiss: Any = untyped
         self.index = index if step.kind is PlanKind.FLAT else inner_index(index)
         self.lists = int(self.index.nlist) if step.kind is PlanKind.LISTS else 0
         self.probed = min(self.lists, int(np.ceil(step.share * self.lists)))
+        self.mask, self.wanted = mask, wanted
+        share = float(mask.mean()) if mask is not None else 1.0
+        self.excess = LOOSE_DEPTH / share if self.lists and LOOSE_SHARE <= share < 1 else 0.0
         # The selector points into the bits: both must live as long as this object.
         self.bits = np.packbits(mask, bitorder="little") if mask is not None else None
         self.selector = self.faiss.IDSelectorBitmap(self.bits) if self.bits is not None else None
 
     def rows(self, queries: Vectors, depth: int) -> Rows:
         """Return the best rows for each query by the index's own measure, -1 where there are fewer."""
+        if self.excess:
+            found = self._passing(self._search(queries, int(depth * self.excess), None), depth)
+            if ((found >= 0).sum(axis=1) >= max(self.wanted, LOOSE_LEAST * depth)).all():
+                return found
+        return self._search(queries, depth, self.selector)
+
+    def _search(self, queries: Vectors, depth: int, selector: Any) -> Rows:
         if self.lists:
-            parameters = self.faiss.SearchParametersIVF(sel=self.selector, nprobe=self.probed)
+            parameters = self.faiss.SearchParametersIVF(sel=selector, nprobe=self.probed)
         else:
-            parameters = self.faiss.SearchParameters(sel=self.selector)
+            parameters = self.faiss.SearchParameters(sel=selector)
         rows: Rows = self.index.search(queries, depth, params=parameters)[1]
         return rows
+
+    def _passing(self, rows: Rows, depth: int) -> Rows:
+        """Return of each row of passages the first that pass, -1 behind them."""
+        passing = (rows >= 0) & (self.mask[rows] if self.mask is not None else True)
+        order = np.argsort(~passing, axis=1, kind="stable")[:, :depth]
+        return np.where(np.take_along_axis(passing, order, axis=1), np.take_along_axis(rows, order, axis=1), -1)
 
 
 def write_index(folder: Path, vectors: Vectors) -> None:

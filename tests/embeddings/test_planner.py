@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,6 +152,30 @@ def test_too_few_found_in_the_nearest_lists_means_all_lists() -> None:
     assert (found.plan.retries, found.plan.probed, found.plan.lists) == (1, found.plan.lists, list_count(COUNT))
     near = backend.run(narrow, QUERIES[:1], 1, np.ones(COUNT, dtype=bool), COUNT)
     assert (near.plan.retries, near.plan.probed) == (0, 1)
+
+
+def test_where_much_passes_lists_are_scanned_without_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, selectors = BACKENDS[PlanKind.LISTS], []
+    original = backends._Scan._search
+
+    def search(scan: Any, queries: Any, depth: int, selector: Any) -> Any:
+        selectors.append(selector is not None)
+        return original(scan, queries, depth, selector)
+
+    monkeypatch.setattr(backends._Scan, "_search", search)
+    cosines = VECTORS_MADE @ QUERIES[0]
+    across, away = np.arange(COUNT) % 2 == 0, cosines < np.median(cosines)
+    for mask, filtered in ((across, [False]), (away, [False, True])):  # none of the nearest pass: it must be looked for
+        selectors.clear()
+        found = backend.run(Step(PlanKind.LISTS), QUERIES[:1], 10, mask, int(mask.sum()))
+        assert selectors == filtered
+        with monkeypatch.context() as patch:
+            patch.setattr(backends, "LOOSE_SHARE", 1.0)
+            same(found, backend.run(Step(PlanKind.LISTS), QUERIES[:1], 10, mask, int(mask.sum())))
+    few = masked(COUNT // 10)
+    selectors.clear()
+    backend.run(Step(PlanKind.LISTS), QUERIES[:1], 10, few, int(few.sum()))
+    assert selectors == [True]
 
 
 def test_half_of_the_lists_hold_nearly_all_neighbours() -> None:
