@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ale_semantic.cli import main
 from ale_semantic.cli.loading import COMMANDS, application, whole_application
 
 
@@ -63,3 +65,14 @@ def test_what_isnt_needed_isnt_imported(code: str, kept_out: str) -> None:
     done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
     loaded = set(done.stderr.strip().strip("[]").replace('"', "").split(", "))
     assert loaded & set(kept_out.split()) == set()
+
+
+@pytest.mark.parametrize(("command", "threads"), [("search", "1"), ("build", None)])
+def test_queries_have_one_thread_for_small_products(
+    command: str, threads: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setattr(sys, "argv", ["ale-semantic", command, "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ.pop("OPENBLAS_NUM_THREADS", None) == threads
