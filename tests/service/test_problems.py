@@ -19,6 +19,7 @@ from ale_semantic.errors import (
 )
 from ale_semantic.service.models import ProblemAnswer
 from ale_semantic.service.problems import (
+    CrowdedError,
     CursorError,
     CursorExpiredError,
     CursorMismatchError,
@@ -52,6 +53,7 @@ STATUSES: list[tuple[BaseException, int, str]] = [
     (RateLimitError("no"), 429, "rate-limited"),
     (DeadlineError("no"), 503, "deadline"),
     (NotReadyError("no"), 503, "not-ready"),
+    (CrowdedError("no"), 503, "too-many-connections"),
     (MissingExtraError("plots", "plots"), 501, "not-installed"),
     (BundleError("/home/me/index: damaged"), 503, "index-unavailable"),
     (EncoderError("/home/me/model: damaged"), 503, "index-unavailable"),
