@@ -103,6 +103,7 @@ class SentenceTransformerEncoder:
             reason = (str(fault).strip() or type(fault).__name__).splitlines()[0]
             raise EncoderError(f"{folder}: can't be loaded as a sentence-transformers model: {reason}") from None
         model.eval()
+        model.truncate_dim = None  # as some models ask: their words in context would then be of another space
         if is_gpu(chosen):
             model.half()  # half the memory, several times the speed; what is embedded differs by some 1e-3
         if spec.max_tokens:

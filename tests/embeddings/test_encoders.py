@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -88,6 +89,19 @@ def test_vectors_are_unit_rows_and_the_same_alone_or_among_others(encoder: Sente
     for row, text in enumerate(TEXTS):
         np.testing.assert_allclose(encoder.encode([text], TextKind.DOCUMENT)[0], together[row], atol=1e-5)
     assert encoder.encode([], TextKind.QUERY).shape == (0, DIMENSION)
+
+
+def test_a_model_that_would_cut_its_vectors_gives_whole_ones(
+    encoder: SentenceTransformerEncoder, model: Path, tmp_path: Path
+) -> None:
+    """Words in context have as many dimensions as the whole vectors, and both stand in one space."""
+    cutting = tmp_path / "cutting"
+    shutil.copytree(model, cutting)
+    settings = cutting / "config_sentence_transformers.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "truncate_dim": DIMENSION // 2}))
+    found = SentenceTransformerEncoder.load(str(cutting), device="cpu")
+    assert found.identity.dimension == DIMENSION
+    np.testing.assert_array_equal(found.encode(TEXTS, TextKind.QUERY), encoder.encode(TEXTS, TextKind.QUERY))
 
 
 def test_queries_are_the_same_alone_or_padded_among_others(encoder: SentenceTransformerEncoder, model: Path) -> None:
