@@ -79,7 +79,7 @@ def _plain(wanted: Any, value: Any) -> Any:
     Raises:
         _NotPlainError: if it takes more than a glance to tell what it is.
     """
-    if type(value) is wanted and (wanted in (bool, int, str) or issubclass(wanted, Enum)):  # most defaults
+    if type(value) is wanted and (wanted in (bool, int, float, str) or issubclass(wanted, Enum)):  # most defaults
         return value
     if isinstance(value, str):
         if wanted is int and value.isascii() and value.isdigit():
