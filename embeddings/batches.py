@@ -1,8 +1,8 @@
 """Which texts go through a model together.
 
-What is embedded for keeps goes in batches of one length: no padding, and each vector the same to the last bit whatever
-else is embedded with it. Queries, which are few and short and wait for their answer, go in padded batches of near
-lengths, where their vectors are the same to about 1e-7.
+What an index keeps is embedded in batches of one length: no padding, and each vector the same to the last bit whatever
+else is embedded with it. What an open index is asked, a few short texts that wait for their answer, goes in padded
+batches of near lengths, where vectors are the same to about 1e-7.
 """
 
 from __future__ import annotations

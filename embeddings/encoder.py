@@ -135,7 +135,7 @@ class SentenceTransformerEncoder:
         """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
-        return encode_in_batches(inputs, self.identity.dimension, self._run, padded=kind is TextKind.QUERY)
+        return encode_in_batches(inputs, self.identity.dimension, self._run)
 
     def token_spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Return the character span of each token of each text."""

@@ -37,8 +37,10 @@ class OnnxEncoder:
         folder: Path,
         *,
         workers: int = 1,
+        padded: bool = False,
     ) -> None:
         """Keep an open session."""
+        self._padded = padded
         self.folder = folder
         self._workers = workers
         self._session = session
@@ -46,13 +48,15 @@ class OnnxEncoder:
         self._identity = identity
 
     @classmethod
-    def open(cls, folder: Path, *, workers: int = 1) -> OnnxEncoder:
+    def open(cls, folder: Path, *, workers: int = 1, padded: bool = False) -> OnnxEncoder:
         """Open an exported encoder.
 
         Args:
             folder: where it stands.
             workers: how many batches are run side by side, for many texts; each then has one thread to itself,
                 which is quicker than to divide each batch among all. With one, a batch has all processors.
+            padded: texts of near lengths go together, which is quicker for a few. An index isn't built so: what is
+                embedded with a text would change the last bits of its vector.
 
         Raises:
             EncoderError: if the folder doesn't hold one.
@@ -76,7 +80,7 @@ class OnnxEncoder:
             )
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
-        return cls(session, TextTokenizer.open(folder), identity, folder, workers=workers)
+        return cls(session, TextTokenizer.open(folder), identity, folder, workers=workers, padded=padded)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -93,8 +97,7 @@ class OnnxEncoder:
         """Return one unit row a text and each text's words in context."""
         prefix = self.identity.prefix(kind)
         inputs = self._tokenizer.inputs(texts, prefix=prefix, max_tokens=self.identity.max_tokens)
-        padded = kind is TextKind.QUERY
-        return encode_in_batches(inputs, self.identity.dimension, self._run, padded=padded, workers=self._workers)
+        return encode_in_batches(inputs, self.identity.dimension, self._run, padded=self._padded, workers=self._workers)
 
     def word_ids(self, texts: Sequence[str], kind: TextKind) -> list[NDArray[np.int64]]:
         """Return the token ids of each text's words, as `encode_tokens` does with their vectors."""

@@ -144,7 +144,7 @@ class VectorSpace:
         }
 
     def load_encoder(self, *, workers: int = 1) -> Encoder:
-        """Return the exported encoder, or the original model where none was exported.
+        """Return the encoder for queries: the exported one, or the original model where none was exported.
 
         Args:
             workers: as of `OnnxEncoder.open`; the original model has its own way.
@@ -155,7 +155,7 @@ class VectorSpace:
             BundleMismatchError: if the model of that name has other weights now.
         """
         if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
-            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER, workers=workers)
+            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER, workers=workers, padded=True)
         else:
             from .nano_e5 import load_encoder
 

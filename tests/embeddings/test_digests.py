@@ -23,7 +23,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
     def digest(path: Path) -> str:
         seen.append(path)
-        return original(path)
+        return str(original(path))
 
     monkeypatch.setattr(digests, "file_digest", digest)
     monkeypatch.setattr(digests, "SETTLED", -(10**18))  # a new file counts as an old one

@@ -20,6 +20,7 @@ from ale_semantic import Engine, build_index
 from ale_semantic.cli.catalogues import info
 from ale_semantic.embeddings import encoder as encoder_module
 from ale_semantic.embeddings import export
+from ale_semantic.embeddings.batches import LEAST_ROWS
 from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind, checked_device
 from ale_semantic.embeddings.export import serving_encoder
@@ -104,16 +105,21 @@ def test_a_model_that_would_cut_its_vectors_gives_whole_ones(
     np.testing.assert_array_equal(found.encode(TEXTS, TextKind.QUERY), encoder.encode(TEXTS, TextKind.QUERY))
 
 
-def test_queries_are_the_same_alone_or_padded_among_others(encoder: SentenceTransformerEncoder, model: Path) -> None:
+@pytest.mark.parametrize("kind", TextKind)
+def test_texts_are_the_same_alone_or_padded_among_others(model: Path, kind: TextKind) -> None:
     exported, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
-    queries = ["orbit", "fit the orbit of a comet", "orbit fit", "lease", "a lease of the land", "fit a lease"]
-    for one in (encoder, exported):
-        together, words = one.encode_tokens(queries, TextKind.QUERY)
-        for row, query in enumerate(queries):
-            alone, (own,) = one.encode_tokens([query], TextKind.QUERY)
-            np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
-            np.testing.assert_array_equal(own.ids, words[row].ids)
-            np.testing.assert_allclose(own.vectors, words[row].vectors, atol=1e-5)
+    assert isinstance(exported, OnnxEncoder)
+    padding = OnnxEncoder.open(exported.folder, padded=True)
+    texts = ["orbit", "fit the orbit of a comet", "orbit fit", "lease", "a lease of the land", "fit a lease"]
+    together, words = padding.encode_tokens(texts, kind)
+    kept = exported.encode(texts, kind)
+    for row, text in enumerate(texts):
+        alone, (own,) = padding.encode_tokens([text], kind)
+        np.testing.assert_allclose(alone[0], together[row], atol=1e-6)
+        np.testing.assert_allclose(own.vectors, words[row].vectors, atol=1e-6)
+        assert np.array_equal(own.ids, words[row].ids)
+        # What an index keeps doesn't depend on what else was embedded, down to the last bit.
+        assert np.array_equal(exported.encode([text] * LEAST_ROWS, kind)[0], kept[row])
 
 
 def test_the_identity_is_of_the_weights(encoder: SentenceTransformerEncoder) -> None:

@@ -166,7 +166,7 @@ def test_a_connection_too_many_is_told_so_and_ended() -> None:
     heard: list[bytes] = []
 
     async def conversation(talk: Talk) -> None:
-        idle = [asyncio.create_task(talk(HEAD)) for _ in range(3)]
+        idle = [asyncio.ensure_future(talk(HEAD)) for _ in range(3)]
         await asyncio.sleep(0.05)
         heard.append(await talk(HEAD + b"\r\n"))
         heard.append(await talk(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"))
