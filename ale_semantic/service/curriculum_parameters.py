@@ -14,7 +14,7 @@ from ale_semantic.curriculum.path_request import MOST_STEPS
 from ale_semantic.types import OperatingSystem, Tier
 
 from .parameters import CommaNames, Name, Parameters, QueryText, Text, WhereText
-from .strict_json import Count, strict_json
+from .strict_json import Count, Number, strict_json
 
 MAX_OWN_TASKS = 256
 MAX_OWN_CHARACTERS = 200_000
@@ -27,8 +27,8 @@ _MAX_TOPIC = 1_000
 _MOST_SKILLS = 50
 
 TopicText = Annotated[Text, Field(max_length=_MAX_TOPIC)]
-Closeness = Annotated[float, Field(ge=-1, le=1)]
-Threshold = Annotated[float, Field(ge=0.001, le=10)]  # the least that the library takes
+Closeness = Annotated[Number, Field(ge=-1, le=1)]
+Threshold = Annotated[Number, Field(ge=0.001, le=10)]  # the least that the library takes
 TaskId = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
@@ -151,7 +151,7 @@ class ThresholdParameters(Parameters):
 class SplitParameters(ThresholdParameters, PoolParameters):
     """Train and test tasks without a near twin on the other side."""
 
-    test: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.2, description="Share of test tasks.")
+    test: Annotated[Number, Field(gt=0, lt=1)] = Field(default=0.2, description="Share of test tasks.")
     balance: Annotated[CommaNames, Field(max_length=6)] = Field(
         default=["domain", "tier"], description="Fields with equal shares on both sides."
     )

@@ -1,6 +1,6 @@
 """Numbers and truth values as JSON has them: a text of one, or one of another kind, is refused and not converted.
 
-A query string has nothing but texts, so there digits make a number; a JSON body that says `"5"`, `5.0` or `true` for a
+A query string has nothing but texts, so there digits make a number, with a point in it or not; a JSON body that says `"5"`, `5.0` or `true` for a
 whole number comes from a program that is wrong about something.
 """
 
@@ -20,7 +20,8 @@ from pydantic_core import PydanticCustomError
 _Model = TypeVar("_Model", bound=BaseModel)
 
 _NUMBERS = (int, float, bool)
-_DIGITS = re.compile(r"-?[0-9]+", re.ASCII)
+_DIGITS = re.compile(r"-?[0-9]+")
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _WHOLE, _NUMBER, _TRUTH, _LIST = "a whole number such as 10", "a number such as 0.5", "true or false", "a list"
 _EXPECTED = {  # by pydantic's types of faults
     "int_type": _WHOLE,
@@ -43,7 +44,15 @@ def _digits(value: Any) -> Any:
     return value
 
 
+def _decimal(value: Any) -> Any:
+    """Let a query string write a number as 0.5 or 1, where Python would also read `0.5_1`, ` 0.5`, `1e400` and `nan`."""
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise PydanticCustomError("float_parsing", "Input should be a number")
+    return value
+
+
 Count = Annotated[int, BeforeValidator(_digits)]
+Number = Annotated[float, BeforeValidator(_decimal)]
 
 
 def strict_json(model: type[_Model]) -> type[_Model]:
@@ -102,8 +111,5 @@ def _reads(text: str, expected: str) -> bool:
     """Tell whether a text would be right without its quotes."""
     if expected == _TRUTH:
         return text in ("true", "false")
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return expected == _NUMBER or (expected == _WHOLE and _DIGITS.fullmatch(text) is not None)
+    pattern = {_NUMBER: _DECIMAL, _WHOLE: _DIGITS}.get(expected)
+    return pattern is not None and pattern.fullmatch(text) is not None

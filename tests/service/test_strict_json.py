@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from ale_semantic.service.curriculum_parameters import PathParameters
+
 SEARCH, SIMILAR, TASKS = "/api/v1/search", "/api/v1/similar", "/api/v1/tasks"
 LIKE = {"like": ["legal/lease_review"]}
 TEXT = {"model": "hash", "input": "a lease"}
@@ -101,6 +103,30 @@ def test_a_query_string_writes_whole_numbers_in_digits(api: TestClient, given: s
         answer = api.get(path, params={name: given})
         assert answer.status_code == 422
         assert answer.json()["detail"] == f"{name} must be a whole number such as 10, not the text {given!r}"
+
+
+_FLOATS = [("path", "max_step"), ("split", "test"), ("duplicates", "wording"), ("ladders", "min_closeness")]
+
+
+@pytest.mark.parametrize(
+    "given", ["0.5_1", "1e400", "5e-1", "nan", "inf", " 0.5", "0.5\n", "+0.5", "٠.٥", ".5", "1.", ""]
+)
+def test_a_query_string_writes_numbers_in_plain_decimals(api: TestClient, given: str) -> None:
+    for path, name in _FLOATS:
+        answer = api.get(f"/api/v1/curriculum/{path}", params={name: given})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == f"{name} must be a number such as 0.5, not the text {given!r}"
+    assert posted(api, "/api/v1/curriculum/path", {"max_step": given}).endswith(f"not the text {given!r}")
+
+
+@pytest.mark.parametrize(("written", "value"), [("0.5", 0.5), ("1", 1.0), ("-0.25", -0.25), ("00.50", 0.5)])
+def test_plain_decimals_are_read(api: TestClient, written: str, value: float) -> None:
+    assert PathParameters.model_validate({"max_step": written}).max_step == value
+    answer = api.get("/api/v1/curriculum/ladders", params={"min_closeness": written})
+    assert answer.status_code == 200
+    assert answer.json() == api.post("/api/v1/curriculum/ladders", json={"min_closeness": value}).json()
+    beyond = api.get("/api/v1/curriculum/path", params={"max_step": f"{value + 2}"})
+    assert beyond.json()["detail"] == "max_step: input should be less than or equal to 1"
 
 
 def test_a_query_string_writes_truth_values_in_words(api: TestClient) -> None:
