@@ -82,7 +82,7 @@ def _plain(wanted: Any, value: Any) -> Any:
     if type(value) is wanted and (wanted in (bool, int, float, str) or issubclass(wanted, Enum)):  # most defaults
         return value
     if isinstance(value, str):
-        if wanted is int and value.isascii() and value.isdigit():
+        if wanted is int and len(value) < 19 and value.isascii() and value.isdigit():  # int() refuses very long ones
             return int(value)
         if isinstance(wanted, type) and issubclass(wanted, Enum):
             found = {str(choice.value): choice for choice in wanted}
