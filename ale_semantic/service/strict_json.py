@@ -1,6 +1,6 @@
 """Numbers and truth values as JSON has them: a text of one, or one of another kind, is refused and not converted.
 
-A query string has nothing but texts, so there digits make a number, with a point in it or not; a JSON body that says `"5"`, `5.0` or `true` for a
+A query string has nothing but texts, so there digits make a number; a JSON body that says `"5"`, `5.0` or `true` for a
 whole number comes from a program that is wrong about something.
 """
 
@@ -45,7 +45,7 @@ def _digits(value: Any) -> Any:
 
 
 def _decimal(value: Any) -> Any:
-    """Let a query string write a number as 0.5 or 1, where Python would also read `0.5_1`, ` 0.5`, `1e400` and `nan`."""
+    """Let a query string write a number as 0.5 or 1, where Python would also read `0.5_1`, `1e400` and `nan`."""
     if isinstance(value, str) and not _DECIMAL.fullmatch(value):
         raise PydanticCustomError("float_parsing", "Input should be a number")
     return value
