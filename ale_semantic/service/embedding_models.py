@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ale_semantic.embeddings import truncation
 from ale_semantic.embeddings.encoder import EncoderIdentity, TextKind
 from ale_semantic.embeddings.registry import registry
 from ale_semantic.facet_columns import nearest
@@ -152,10 +150,9 @@ def hub_name(identity: EncoderIdentity) -> str:
     return spec.hub if spec is not None and spec.hub else str(identity.name)
 
 
-def fewest_dimensions(identity: EncoderIdentity, folder: Path | None) -> int:
+def min_dimensions(identity: EncoderIdentity, own: int | None) -> int:
     """Return how far a model's vectors may be cut: as its own settings say, else as is known of it."""
     whole = int(identity.dimension)
-    own = truncation.fewest_dimensions(folder)
     return min(own if own is not None else MATRYOSHKA.get(hub_name(identity), whole), whole)
 
 
@@ -169,7 +166,7 @@ class ServedModel:
 
 def served_models(index: OpenIndex) -> list[ServedModel]:
     """Return the models of an index: the one it is searched with first."""
-    found = [ServedModel(_card(index, index.encoder.identity, index.encoder.folder), lambda: index.encoder)]
+    found = [ServedModel(_card(index, index.encoder.identity, index.fewest_dimensions), lambda: index.encoder)]
     if index.second is not None:
         found.append(ServedModel(_card(index, index.second.identity, None), index.second.encoder))
     return found
@@ -194,14 +191,14 @@ def served_model(index: OpenIndex, name: str) -> ServedModel:
     )
 
 
-def _card(index: OpenIndex, identity: EncoderIdentity, folder: Path | None) -> ModelCard:
+def _card(index: OpenIndex, identity: EncoderIdentity, fewest: int | None) -> ModelCard:
     return ModelCard(
         id=identity.name,
         created=int(index.opened),
         root=hub_name(identity),
         revision=identity.revision,
         dimensions=identity.dimension,
-        min_dimensions=fewest_dimensions(identity, folder),
+        min_dimensions=min_dimensions(identity, fewest),
         max_tokens=identity.max_tokens,
         input_types=list(TextKind),
     )

@@ -13,6 +13,7 @@ from ale_semantic import __version__
 from ale_semantic.embeddings.bundle import ENCODER, open_generation
 from ale_semantic.embeddings.onnx_encoder import MODEL_FILE
 from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.embeddings.truncation import fewest_dimensions
 from ale_semantic.engine import Engine
 from ale_semantic.errors import BundleError
 from ale_semantic.spelling import Speller
@@ -40,6 +41,7 @@ class OpenIndex:
     weights: str
     opened: float  # Unix seconds
     second: SecondModel | None = None  # of the space for other languages
+    fewest_dimensions: int | None = None  # of the encoder's vectors, as the model's own settings say
 
     @classmethod
     def open(
@@ -114,10 +116,22 @@ class OpenIndex:
         generation = _generation(engine)
         content = f"{generation} {engine.catalogue.fingerprint} {__version__}"
         etag = hashlib.sha256(content.encode()).hexdigest()[:32]
-        return cls(engine, generation, etag, encoder, vectors, weights, time.time(), SecondModel.of(engine))
+        second = SecondModel.of(engine)
+        fewest = _fewest_dimensions(engine, encoder)
+        return cls(engine, generation, etag, encoder, vectors, weights, time.time(), second, fewest)
 
 
 def _generation(engine: Engine) -> str:
     """Return the name of the generation that an engine was opened from."""
     folder = engine.ranker.space.folder
     return folder.parent.parent.name if folder is not None else ""
+
+
+def _fewest_dimensions(engine: Engine, encoder: BatchingEncoder) -> int | None:
+    """Return how far vectors may be cut, as the model's settings say that this generation holds.
+
+    An encoder that was taken over names the folder of the generation it came from, which may be gone.
+    """
+    space = engine.ranker.space.folder
+    exported = space / ENCODER if space is not None else None
+    return fewest_dimensions(exported if exported is not None and exported.is_dir() else encoder.folder)

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from embedding_toys import TEXT, PrefixedEncoder, embed, vector_of
 from fastapi.testclient import TestClient
 from service_toys import build_toys, client_of, toy_service
 from toy import HashEncoder, toy_catalogue
 
 from ale_semantic import Engine, build_index
-from ale_semantic.embeddings.encoder import TextKind, TokenVectors, Vectors
-from ale_semantic.service import embedding_models
+from ale_semantic.embeddings.encoder import TextKind, Vectors
 from ale_semantic.service.batching import BatchingEncoder
 from ale_semantic.service.holder import EngineHolder, OpenIndex
-from ale_semantic.service.problems import NotReadyError
-from ale_semantic.service.second_model import SecondModel
 
-TEXT = "fit the orbit of a comet"
 LONG_TEXT = "word " * 100  # the toys' model takes 32 tokens
-
-
-class PrefixedEncoder(HashEncoder):
-    """A toy with prefixes that chokes on one word."""
-
-    def __init__(self) -> None:
-        super().__init__(name="prefixed", query_prefix="question ", document_prefix="passage ")
-
-    def encode_tokens(
-        self, texts: Sequence[str], kind: TextKind, *, progress: bool = False
-    ) -> tuple[Vectors, list[TokenVectors]]:
-        if any("choke" in text for text in texts):
-            raise RuntimeError("a library choked in /some/path")
-        return super().encode_tokens(texts, kind, progress=progress)
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +39,6 @@ def prefixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     holder = EngineHolder(folder, service.config, service.telemetry, index)
     with client_of(replace(service, holder=holder)) as client:
         yield client
-
-
-def embed(client: TestClient, given: Any, *, status: int = 200, **more: Any) -> dict[str, Any]:
-    answer = client.post("/v1/embeddings", json={"model": "hash", "input": given, **more})
-    assert answer.status_code == status, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
-
-
-def vector_of(item: dict[str, Any]) -> Vectors:
-    found = item["embedding"]
-    if isinstance(found, str):
-        return np.frombuffer(base64.b64decode(found), dtype="<f4")
-    return np.array(found, dtype=np.float32)
 
 
 def test_one_text(client: TestClient) -> None:
@@ -191,92 +157,6 @@ def test_too_many_texts(client: TestClient) -> None:
     assert "at most 8" in error["message"]
 
 
-def test_dimensions_are_refused_where_a_cut_vector_means_nothing(client: TestClient) -> None:
-    assert len(embed(client, TEXT, dimensions=64)["data"][0]["embedding"]) == 64
-    for wanted in (32, 65):
-        error = embed(client, TEXT, dimensions=wanted, status=400)["error"]
-        assert (error["param"], error["code"]) == ("dimensions", "dimensions_not_supported")
-        assert "64" in error["message"]
-    assert embed(client, TEXT, dimensions=0, status=422)["error"]["param"] == "dimensions"
-
-
-def test_dimensions_are_honoured_where_the_model_was_trained_for_it(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedding_models, "MATRYOSHKA", {"hash": 16})  # as of a model whose settings don't say
-    whole = vector_of(embed(client, TEXT)["data"][0])
-    cut = vector_of(embed(client, TEXT, dimensions=20, encoding_format="base64")["data"][0])
-    np.testing.assert_allclose(cut, whole[:20] / np.linalg.norm(whole[:20]), rtol=1e-6)
-    assert "16 to 64" in embed(client, TEXT, dimensions=15, status=400)["error"]["message"]
-    assert client.get("/v1/models/hash").json()["min_dimensions"] == 16
-
-
-def test_the_models_own_settings_say_how_far_vectors_may_be_cut(
-    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "config.json").write_text('{"matryoshka_dimensions": [32, 64]}', encoding="utf-8")
-    monkeypatch.setattr(HashEncoder, "folder", tmp_path, raising=False)
-    monkeypatch.setattr(embedding_models, "MATRYOSHKA", {"hash": 16})
-    assert client.get("/v1/models/hash").json()["min_dimensions"] == 32
-    assert len(embed(client, TEXT, dimensions=32)["data"][0]["embedding"]) == 32
-    assert "32 to 64" in embed(client, TEXT, dimensions=16, status=400)["error"]["message"]
-
-
-class WindowEncoder(PrefixedEncoder):
-    """A second model of an index, which tells its own tokens."""
-
-    def first_windows(self, texts: Sequence[str], kind: TextKind) -> list[tuple[str, int]]:
-        return [(text[:20], 7) for text in texts]
-
-
-@pytest.fixture(scope="module")
-def two_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    service = toy_service(build_toys(tmp_path_factory.mktemp("second") / "index"))
-    loaded = WindowEncoder()
-    ranker = SimpleNamespace(vectors=SimpleNamespace(encoder=loaded))
-    engine: Any = SimpleNamespace(router=SimpleNamespace(multilingual=SimpleNamespace(get=lambda: ranker)))
-    index = replace(service.holder.current, second=SecondModel(loaded.identity, engine))
-    holder = EngineHolder(service.holder.folder, service.config, service.telemetry, index)
-    with client_of(replace(service, holder=holder)) as client:
-        yield client
-    with pytest.raises(NotReadyError):
-        index.second.encoder()  # type: ignore[union-attr]
-
-
-def test_an_indexes_second_model_is_served_by_its_name(two_models: TestClient) -> None:
-    listed = [card["id"] for card in two_models.get("/v1/models").json()["data"]]
-    assert listed == ["hash", "prefixed"]
-    assert two_models.get("/v1/models/prefixed").json()["id"] == "prefixed"
-    body = two_models.post(
-        "/v1/embeddings", json={"model": "prefixed", "input": ["a lease", TEXT], "input_type": "query"}
-    ).json()
-    assert (body["model"], body["usage"]["total_tokens"]) == ("prefixed", 14)
-    assert [item["truncated"] for item in body["data"]] == [False, True]
-    expected = PrefixedEncoder().encode(["a lease", TEXT[:20]], TextKind.QUERY)
-    np.testing.assert_array_equal([vector_of(item) for item in body["data"]], expected)
-    first = embed(two_models, TEXT)["data"][0]
-    np.testing.assert_array_equal(vector_of(first), HashEncoder().encode([TEXT], TextKind.DOCUMENT)[0])
-    whole = two_models.post("/v1/embeddings", json={"model": "prefixed", "input": TEXT, "truncation": False})
-    assert whole.status_code == 400
-    assert "input has more than 32 tokens" in whole.json()["error"]["message"]
-
-
-def test_an_unknown_model_is_told_with_all_names(two_models: TestClient) -> None:
-    answer = two_models.post("/v1/embeddings", json={"model": "text-embedding-3-small", "input": TEXT})
-    assert answer.status_code == 404
-    error = answer.json()["error"]
-    assert (error["type"], error["code"], error["param"]) == ("invalid_request_error", "model_not_found", "model")
-    assert "Served: 'hash', 'prefixed'" in error["message"]
-
-
-def test_unknown_model_names_the_nearest(client: TestClient) -> None:
-    answer = client.post("/v1/embeddings", json={"model": "hsh", "input": TEXT})
-    assert answer.status_code == 404
-    error = answer.json()["error"]
-    assert (error["code"], error["param"]) == ("model_not_found", "model")
-    assert "'hash'" in error["message"]
-
-
 def test_unknown_and_wrong_parameters_are_refused(client: TestClient) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"dimension": 3}, "dimension"),
@@ -295,19 +175,6 @@ def test_unknown_and_wrong_parameters_are_refused(client: TestClient) -> None:
 
 def test_user_is_ignored(client: TestClient) -> None:
     assert embed(client, TEXT, user="somebody")["data"] == embed(client, TEXT)["data"]
-
-
-def test_models_are_listed(client: TestClient) -> None:
-    body = client.get("/v1/models").json()
-    assert body["object"] == "list"
-    (card,) = body["data"]
-    assert (card["id"], card["object"], card["dimensions"], card["max_tokens"]) == ("hash", "model", 64, 32)
-    assert (card["min_dimensions"], card["default_input_type"]) == (64, "document")
-    assert isinstance(card["created"], int)
-    assert client.get("/v1/models/hash").json() == card
-    missing = client.get("/v1/models/some/other")
-    assert missing.status_code == 404
-    assert missing.json()["error"]["code"] == "model_not_found"
 
 
 def test_input_type_chooses_the_prefix(prefixed: TestClient) -> None:
