@@ -156,7 +156,9 @@ def _read(raws: Iterator[RawCard | CardError], gatherer: CardGatherer) -> list[C
 
 
 def _report(faults: Sequence[CardError]) -> str:
-    lines = [f"{len(faults)} card(s) can't be read; mend them, or leave them out with --skip-invalid:"]
+    lines = [
+        f"{len(faults)} card(s) can't be read; mend them, or leave them out with --skip-invalid (of build and lint):"
+    ]
     lines += [f"  {fault}" for fault in faults[:_SHOWN_ERRORS]]
     if len(faults) > _SHOWN_ERRORS:
         lines.append(f"  ... and {len(faults) - _SHOWN_ERRORS} more")

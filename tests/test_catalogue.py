@@ -54,7 +54,7 @@ def test_unreadable_cards_are_all_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         Catalogue.load(path)
     lines = str(caught.value).splitlines()
-    assert lines[0] == "3 card(s) can't be read; mend them, or leave them out with --skip-invalid:"
+    assert lines[0] == "3 card(s) can't be read; mend them, or leave them out with --skip-invalid (of build and lint):"
     assert [line.split(" ")[2:5] for line in lines[1:]] == [
         ["cards.jsonl:2:", "field", "'(line)'"],
         ["cards.jsonl:3:", "field", "'summary'"],

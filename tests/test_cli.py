@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
+from toy import HashEncoder, toy_card, toy_cards, toy_catalogue, toy_raw
 
 from ale_semantic import build_index
 from ale_semantic.cards import card_to_row
@@ -360,6 +360,31 @@ def test_an_index_of_the_cards_that_are_named_is_served(
     file.write_text("".join(json.dumps(card_to_row(card)) + "\n" for card in toy_cards()), encoding="utf-8")
     build_index(Catalogue.load(file), folder, encoder=HashEncoder())
     assert cli(command, "--cards", file, "--index", folder).code == 0
+    assert len(served) == 1
+
+
+@pytest.mark.parametrize("smoke_tests", [False, True])
+def test_an_index_built_without_unreadable_cards_or_with_smoke_tests_is_served(
+    cli: Cli, tmp_path: Path, smoke_tests: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
+    checkout, folder = tmp_path / "my cards", tmp_path / "index"
+    for task_id in ("legal/lease_review", "demo/smoke", "legal/broken"):
+        place = checkout / "tasks" / task_id
+        place.mkdir(parents=True)
+        text = "{" if task_id == "legal/broken" else json.dumps(toy_raw(task_id))
+        (place / "task_card.json").write_text(text, encoding="utf-8")
+    catalogue = Catalogue.load(checkout, skip_invalid=True, include_smoke_tests=smoke_tests)
+    build_index(catalogue, folder, encoder=HashEncoder())
+    ran = cli("app", "--cards", checkout, "--index", folder)
+    assert (ran.code, len(served)) == (0, 1)
+    assert "left out" in ran.err
+    assert "legal/broken" in ran.err
+
+    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+    cure = f"ale-semantic build --cards '{checkout}' --skip-invalid --index {folder};"
+    refused(cli("app", "--cards", checkout, "--index", folder), "has 1 of my cards", cure)
     assert len(served) == 1
 
 

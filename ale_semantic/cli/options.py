@@ -180,7 +180,6 @@ def require_index(folder: Path, context: typer.Context, *, cards: str | None) ->
         BundleMismatchError: if it is of other cards.
     """
     from ale_semantic.embeddings.bundle import has_index, open_generation
-    from ale_semantic.errors import BundleMismatchError
 
     if not has_index(folder):
         build_here(folder, cards=cards, model=None)
@@ -189,15 +188,37 @@ def require_index(folder: Path, context: typer.Context, *, cards: str | None) ->
     if cards is None or source is None or source.name != "COMMANDLINE":
         return
     _, manifest = open_generation(folder)
-    indexed = manifest["catalogue"]
-    catalogue = load_catalogue(cards, None, skip_invalid=False, smoke_tests=False)
-    if catalogue.fingerprint != indexed["fingerprint"]:
-        raise BundleMismatchError(
-            f"{folder}: the index is not of these cards: it holds {indexed['cards']} tasks of {indexed['name']} "
-            f"({indexed['fingerprint'][:12]}), while --cards {cards} has {len(catalogue)} of {catalogue.origin.name} "
-            f"({catalogue.fingerprint[:12]}). Rebuild it with: ale-semantic build --cards {cards} --index {folder}; "
-            "or leave out --cards to open the index as it is; or name another folder with --index to build it there"
-        )
+    _require_cards(folder, cards, manifest["catalogue"])
+
+
+def _require_cards(folder: Path, cards: str, indexed: dict[str, Any]) -> None:
+    """See that an index is of these cards, with or without those that can't be read and the smoke tests.
+
+    Raises:
+        BundleMismatchError: if it isn't.
+    """
+    from shlex import quote
+    from tempfile import TemporaryDirectory
+
+    from ale_semantic.errors import BundleMismatchError
+
+    found = []
+    for smoke_tests in (False, True):
+        with TemporaryDirectory(prefix="ale-cards-") as spool:  # the index may stand where nothing can be written
+            catalogue = load_catalogue(cards, None, skip_invalid=True, smoke_tests=smoke_tests, spool=Path(spool))
+            found.append((catalogue.fingerprint, len(catalogue)))
+        if catalogue.fingerprint == indexed["fingerprint"]:
+            return
+        if len(catalogue) >= indexed["cards"]:  # smoke tests would only be more
+            break
+    fingerprint, count = found[0]
+    options = f"--cards {quote(cards)}{' --skip-invalid' if catalogue.skipped else ''} --index {quote(str(folder))}"
+    raise BundleMismatchError(
+        f"{folder}: the index is not of these cards: it holds {indexed['cards']} tasks of {indexed['name']} "
+        f"({indexed['fingerprint'][:12]}), while --cards {cards} has {count} of {catalogue.origin.name} "
+        f"({fingerprint[:12]}). Rebuild it with: ale-semantic build {options}; "
+        "or leave out --cards to open the index as it is; or name another folder with --index to build it there"
+    )
 
 
 def build_here(folder: Path, *, cards: str | None, model: str | None) -> None:
@@ -206,7 +227,8 @@ def build_here(folder: Path, *, cards: str | None, model: str | None) -> None:
     from ale_semantic.render import build_view
     from ale_semantic.settings import Settings
 
-    catalogue = load_catalogue(cards, None, skip_invalid=False, smoke_tests=False)
     chosen = model or Settings.from_environment().model
-    warn(f"Building the index of {len(catalogue)} tasks ({catalogue.origin.name}) with {chosen} ...")
-    show(build_view(build_index(catalogue, folder, model=chosen, progress=sys.stderr.isatty())))
+    with spool_folder(folder) as spool:
+        catalogue = load_catalogue(cards, None, skip_invalid=False, smoke_tests=False, spool=spool)
+        warn(f"Building the index of {len(catalogue)} tasks ({catalogue.origin.name}) with {chosen} ...")
+        show(build_view(build_index(catalogue, folder, model=chosen, progress=sys.stderr.isatty())))
