@@ -13,6 +13,7 @@ from ale_semantic.question import Question
 from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.types import Band, Facet, Hit, Provenance, SearchPlan, SearchResult, Verdict, Why
 
+_DECIMALS = 5  # of a standardised score that say something
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title
 _BAND_ORDER = (Band.NONE, Band.WEAK, Band.STRONG)
 
@@ -40,9 +41,11 @@ def respond(
     """Answer a query from its ranking."""
     exact = question.named
     scale = scales()[ranking.scale]
-    scores = scale.scores(ranking.fused, ranking.evidence)
+    # Cards that are the same come out the same but for the last bits, which differ from one time to the next.
+    fused = np.round(ranking.fused, _DECIMALS)
+    scores = scale.scores(fused, ranking.evidence)
     scores[list(exact)] = EXACT_SCORE
-    standing = ranking.fused.copy()  # orders the cards: far up, scores come so near to 1 that they are equal
+    standing = fused.copy()  # orders the cards: far up, scores come so near to 1 that they are equal
     standing[list(exact)] = np.inf
     # Over all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
     matching = np.ones(len(scores), dtype=bool)

@@ -18,8 +18,13 @@ class Beside:
 
     def __init__(self) -> None:
         """Start nothing yet."""
-        self._thread = Once(lambda: ThreadPoolExecutor(1, "beside"))
         self._alone = (os.cpu_count() or 1) == 1
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)  # a forked process has no threads but its own
+
+    def _begin(self) -> None:
+        self._thread = Once(lambda: ThreadPoolExecutor(1, "beside"))
 
     def start(
         self, function: Callable[_Given, _Value], *args: _Given.args, **kwargs: _Given.kwargs
@@ -28,10 +33,17 @@ class Beside:
 
         Who comes to wait for a call that the thread, busy with another one, hasn't begun makes it himself.
         """
+
+        def here() -> _Value:
+            return function(*args, **kwargs)
+
         if self._alone:
-            return lambda: function(*args, **kwargs)
-        begun = self._thread.get().submit(function, *args, **kwargs)
-        return lambda: function(*args, **kwargs) if begun.cancel() else begun.result()
+            return here
+        try:
+            begun = self._thread.get().submit(function, *args, **kwargs)
+        except RuntimeError:  # Python starts no threads any more: the program ends
+            return here
+        return lambda: here() if begun.cancel() else begun.result()
 
 
 BESIDE = Beside()

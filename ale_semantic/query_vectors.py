@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ale_semantic.embeddings.encoder import Encoder, TextKind, TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
@@ -34,8 +33,7 @@ class QueryVectors:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, QueryVector] = OrderedDict()
-        # Most words come again, in the same query too: its language and its spelling both ask.
-        self.knows = lru_cache(maxsize=_WORDS)(self._takes_whole)
+        self._words: dict[str, bool] = {}
 
     @property
     def encoder(self) -> Encoder:
@@ -45,9 +43,18 @@ class QueryVectors:
                 self._encoder = self._space.load_encoder()
             return self._encoder
 
-    def _takes_whole(self, word: str) -> bool:
-        """Tell whether the model takes a word in one piece, as it does with all but rare words."""
-        return len(self.encoder.token_spans([word])[0]) == 1
+    def knows(self, word: str) -> bool:
+        """Tell whether the model takes a word in one piece, as it does with all but rare words.
+
+        Most words are asked for again, also for the same query: by what tells its language, and by what mends it.
+        """
+        known = self._words.get(word)
+        if known is None:
+            known = len(self.encoder.token_spans([word])[0]) == 1
+            if len(self._words) >= _WORDS:
+                self._words.clear()
+            self._words[word] = known
+        return known
 
     def load_soon(self) -> None:
         """Load the encoder in the background; a fault is raised where the encoder is used."""

@@ -29,8 +29,8 @@ _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
 # Where so large a share passes, lists are scanned without the filter, for so many times as many rows as are needed,
 # and what doesn't pass is left out afterwards: to look at the filter's bit of each row takes as long as to compare it.
-# If fewer than a share of the rows come, or than are wanted, they are scanned with the filter all the same.
-LOOSE_SHARE, LOOSE_DEPTH, LOOSE_LEAST = 0.25, 1.5, 0.25
+# If fewer come than are needed, they are scanned with the filter all the same.
+LOOSE_SHARE, LOOSE_DEPTH = 0.25, 1.5
 _TIE = 1e-6  # cosines that differ by less may be of equal vectors
 
 
@@ -142,7 +142,7 @@ class FaissBackend:
         self, step: Step, plan: SearchPlan, vectors: Vectors, wanted: int, mask: Mask | None
     ) -> tuple[list[_Ranked], SearchPlan]:
         """Scan the index, wider until each query has enough and no equal cosines are cut off."""
-        scan = _Scan(self._opened(), step, mask, wanted)
+        scan = _Scan(self._opened(), step, mask)
         coded = step.kind is not PlanKind.FLAT
         queries = self._codes(vectors) if coded else vectors
         depth = max(LEAST_RESCORED, int(RESCORED * wanted)) if coded else wanted + _SPARE
@@ -208,14 +208,14 @@ class _Ranked:
 class _Scan:
     """One index, one filter, and how many of its inverted lists are probed."""
 
-    def __init__(self, index: Any, step: Step, mask: Mask | None, wanted: int) -> None:
+    def __init__(self, index: Any, step: Step, mask: Mask | None) -> None:
         import faiss as untyped  # its stubs describe the C++ side, not the Python wrappers
 
         self.faiss: Any = untyped
         self.index = index if step.kind is PlanKind.FLAT else inner_index(index)
         self.lists = int(self.index.nlist) if step.kind is PlanKind.LISTS else 0
         self.probed = min(self.lists, int(np.ceil(step.share * self.lists)))
-        self.mask, self.wanted = mask, wanted
+        self.mask = mask
         share = float(mask.mean()) if mask is not None else 1.0
         self.excess = LOOSE_DEPTH / share if self.lists and LOOSE_SHARE <= share < 1 else 0.0
         # The selector points into the bits: both must live as long as this object.
@@ -226,7 +226,7 @@ class _Scan:
         """Return the best rows for each query by the index's own measure, -1 where there are fewer."""
         if self.excess:
             found = self._passing(self._search(queries, int(depth * self.excess), None), depth)
-            if ((found >= 0).sum(axis=1) >= max(self.wanted, LOOSE_LEAST * depth)).all():
+            if (found[:, -1] >= 0).all():  # else what passes is rare near a query
                 return found
         return self._search(queries, depth, self.selector)
 

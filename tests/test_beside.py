@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from threading import Event, current_thread
 
 import pytest
@@ -46,3 +48,27 @@ def test_who_waits_for_a_busy_thread_does_it_himself() -> None:
 def test_one_processor_has_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert Beside().start(whose)() == current_thread().name
+
+
+_AT_THE_END = """
+import atexit
+from ale_semantic.beside import BESIDE
+assert BESIDE.start(divmod, 7, 2)() == (3, 1)
+atexit.register(lambda: print(BESIDE.start(divmod, 9, 2)()))
+"""
+_FORKED = """
+import os, sys
+from ale_semantic.beside import BESIDE
+assert BESIDE.start(divmod, 7, 2)() == (3, 1)
+if (child := os.fork()) == 0:
+    first, second = BESIDE.start(divmod, 9, 2), BESIDE.start(divmod, 5, 2)
+    os.write(1, f"{first()} {second()}".encode())
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.parametrize(("code", "told"), [(_AT_THE_END, "(4, 1)"), (_FORKED, "(4, 1) (2, 1)")])
+def test_calls_are_made_when_a_program_ends_and_in_a_forked_one(code: str, told: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert told in done.stdout

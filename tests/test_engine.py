@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
 from ale_semantic.errors import BundleError, QueryError, UnknownNameError
 from ale_semantic.filters import field
+from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.serialise import result_to_dict
 from ale_semantic.types import Band, Mode, SearchResult, Verdict
 
@@ -210,3 +212,16 @@ def test_two_cards_of_one_title_are_both_first_in_the_order_of_their_ids(tmp_pat
     result = Engine.open(tmp_path / "index", encoder=HashEncoder()).search("one TITLE")
     assert ids(result)[:2] == ["legal/ant", "legal/zebra"]
     assert [hit.score for hit in result.hits[:2]] == [1.0, 1.0]
+
+
+def test_cards_that_differ_in_the_last_bits_alone_stand_in_the_order_of_their_ids(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Ranker.rank
+
+    def nearly_equal(self: Ranker, *args: Any, **options: Any) -> Ranking:
+        return replace(usual(self, *args, **options), fused=np.linspace(0, 9e-7, self.cards, dtype=np.float32))
+
+    monkeypatch.setattr(Ranker, "rank", nearly_equal)
+    found = [hit.task_id for hit in engine.search("fit an orbit", k=50).hits]
+    assert found == [card.task_id for card in engine.catalogue.cards]

@@ -165,7 +165,9 @@ def test_where_much_passes_lists_are_scanned_without_the_filter(monkeypatch: pyt
     monkeypatch.setattr(backends._Scan, "_search", search)
     cosines = VECTORS_MADE @ QUERIES[0]
     across, away = np.arange(COUNT) % 2 == 0, cosines < np.median(cosines)
-    for mask, filtered in ((across, [False]), (away, [False, True])):  # none of the nearest pass: it must be looked for
+    rare = away.copy()
+    rare[np.argsort(-cosines)[:600:10]] = True  # enough for ten, too few to choose the best ten among
+    for mask, filtered in ((across, [False]), (away, [False, True]), (rare, [False, True])):
         selectors.clear()
         found = backend.run(Step(PlanKind.LISTS), QUERIES[:1], 10, mask, int(mask.sum()))
         assert selectors == filtered
