@@ -16,7 +16,6 @@ from ale_semantic.bands import UNKNOWN_BACKGROUND, Background, scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
-from ale_semantic.errors import QueryError
 from ale_semantic.facets import FacetTable
 from ale_semantic.fusion import Mask, descending
 from ale_semantic.languages import ENGLISH, detect_language
@@ -26,7 +25,7 @@ from ale_semantic.opening import EngineParts, join, open_parts
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.question import DEFAULT_K, Page, Question
 from ale_semantic.ranking import EVERY_CARD, Ranker, Ranking, Scope
-from ale_semantic.requests import Where, choice, clean_query, condition_of
+from ale_semantic.requests import Where, choice, clean_query, condition_of, require_likeness
 from ale_semantic.reranking import DEPTH, Reranker, reranked
 from ale_semantic.settings import Settings
 from ale_semantic.skills import SkillTable
@@ -178,11 +177,8 @@ class Engine(EngineParts):
             FilterError: if the filter can't be understood.
         """
         text = clean_query(text)
-        if not likes and not text:
-            raise QueryError("similar needs at least one task id or a text to be near to")
-        both = sorted(set(likes) & set(unlike))
-        if both:
-            raise QueryError(f"{both[0]!r} is asked for both as like and as unlike")
+        wanted = choice(Variant, variant, "variant") if variant is not None else None
+        require_likeness(likes, unlike, text, wanted)
         near = [self.catalogue.row(task_id) for task_id in dict.fromkeys(likes)]
         far = [self.catalogue.row(task_id) for task_id in dict.fromkeys(unlike)]
         label = " ".join([*likes, *(f"-{task_id}" for task_id in unlike), text]).strip()
@@ -192,7 +188,6 @@ class Engine(EngineParts):
         if text:
             question = self._in_its_language(question, text)
         question = question.without(near + far)
-        wanted = choice(Variant, variant, "variant") if variant is not None else None
         if wanted is not None:
             question = self._varied(question, near, wanted)
         scope = self._scope(question)
@@ -207,8 +202,6 @@ class Engine(EngineParts):
 
     def _varied(self, question: Question, near: Sequence[int], variant: Variant) -> Question:
         """Keep the cards that differ from the given ones in the wanted way."""
-        if not near:
-            raise QueryError(f"variant {variant} needs a task to differ from")
         unwanted = np.flatnonzero(~variant_mask(self.catalogue.cards, near, variant))
         return question.without([*question.left_out, *unwanted.tolist()])
 

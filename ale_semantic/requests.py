@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import TypeVar
 
@@ -46,6 +47,21 @@ def choice(kind: type[_Choice], value: _Choice | str, name: str) -> _Choice:
         return kind(value)
     except ValueError:
         raise QueryError(f"unknown {name} {value!r}; valid are {', '.join(kind)}") from None
+
+
+def require_likeness(likes: Collection[str], unlike: Collection[str], text: str, variant: str | None) -> None:
+    """Refuse unless there is something to be near to, and to differ from where a variant is asked for.
+
+    Raises:
+        QueryError: saying what is missing, or which task is on both sides.
+    """
+    if not likes and not text:
+        raise QueryError("similar needs at least one task id or a text to be near to")
+    both = sorted(set(likes) & set(unlike))
+    if both:
+        raise QueryError(f"{both[0]!r} is asked for both as like and as unlike")
+    if variant is not None and not likes:
+        raise QueryError(f"variant {variant} needs a task to differ from")
 
 
 def require_model(model: str, identity: EncoderIdentity) -> None:

@@ -36,6 +36,7 @@ from ale_semantic.curriculum import (
     split,
     subset,
 )
+from ale_semantic.curriculum.records import require_tasks
 from ale_semantic.curriculum.time_limit import require_time, time_limit
 from ale_semantic.engine import Engine
 from ale_semantic.errors import AleSemanticError, CardError, CurriculumError, TimeLimitError
@@ -50,10 +51,12 @@ from .curriculum_parameters import (
     LadderParameters,
     LeakParameters,
     PathParameters,
+    PoolParameters,
     PrerequisiteParameters,
     SplitParameters,
     SubsetParameters,
 )
+from .parameters import Parameters
 from .pool import time_left
 from .problems import DeadlineError, ParameterError
 
@@ -79,6 +82,29 @@ def in_time() -> Iterator[None]:
         raise DeadlineError(str(fault)) from None
 
 
+def check_asked(engine: Engine, asked: Parameters) -> None:
+    """Refuse what no curriculum can be designed from, as far as that takes no design."""
+    facets, catalogue = engine.facet_table, engine.catalogue
+    match asked:
+        case PathParameters():
+            _path_request(asked)
+        case SubsetParameters():
+            for task_id in asked.must:
+                catalogue.row(task_id)
+            for name in (*asked.cover, *(quota.field for quota in asked.quotas())):
+                facets.values(name)
+        case SplitParameters():
+            for name in asked.balance:
+                facets.values(name)
+        case LadderParameters() if asked.task.strip():
+            catalogue.row(asked.task.strip())
+        case PrerequisiteParameters():
+            catalogue.row(asked.task)
+    if isinstance(asked, PoolParameters):
+        pool = asked.pool()
+        require_tasks(pool.mask(catalogue, facets), pool)
+
+
 def find_ladders(engine: Engine, asked: LadderParameters) -> LadderResult:
     """Return ladders of the pool, or the one of a task."""
     return ladders(engine, LadderRequest(task=asked.task, pool=asked.pool(), min_closeness=asked.min_closeness))
@@ -97,7 +123,11 @@ def ladder_curriculum(result: LadderResult) -> Curriculum:
 
 def find_path(engine: Engine, asked: PathParameters) -> PathResult:
     """Return the best path."""
-    request = PathRequest(
+    return path(engine, _path_request(asked))
+
+
+def _path_request(asked: PathParameters) -> PathRequest:
+    return PathRequest(
         start=asked.start,
         goal=asked.goal,
         skill=asked.skill,
@@ -111,7 +141,6 @@ def find_path(engine: Engine, asked: PathParameters) -> PathResult:
         pool=asked.pool(),
         allow_twins=asked.allow_twins,
     )
-    return path(engine, request)
 
 
 def find_subset(engine: Engine, asked: SubsetParameters) -> SubsetResult:

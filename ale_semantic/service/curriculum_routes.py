@@ -25,17 +25,16 @@ from . import curriculum_parameters as parameters
 from .core import Service, Serving
 from .curriculum_designs import DESIGNS, MEDIA_TYPES, Design
 from .curriculum_parameters import MAX_DOCUMENT, ExportForm, Form, SubsetParameters
-from .etags import etag_of, is_known
+from .etags import etag_of
 from .openapi_curriculum import described
 from .parameters import Parameters
 from .problems import PROBLEM_MEDIA_TYPE, ParameterError, problem_of, request_id_of
+from .replies import CACHING, not_modified
 from .strict_json import strict_json
 from .strict_requests import StrictRoute
 
 STAGE = "curriculum"
 router = APIRouter(prefix="/api/v1/curriculum", tags=["curriculum"], route_class=StrictRoute)
-
-_CACHING = "private, no-cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +86,21 @@ def _refuse_repeats(asked: type[Parameters]) -> Callable[[Request], None]:
 
 
 async def _reply(request: Request, service: Service, design: Design, asked: Any) -> Response:
-    is_get = request.method == "GET"
-    if is_get:
-        etag = etag_of(service.holder.current.etag)
-        if is_known(request.headers.get("if-none-match"), etag):
-            return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
-
     if isinstance(asked, SubsetParameters) and asked.k > service.config.max_k:
         raise ParameterError(f"k may be at most {service.config.max_k}, not {asked.k}", param="k")
+    is_get = request.method == "GET"
+    if is_get:
+        given = request.headers.get("if-none-match")
+        known = await not_modified(service, given, lambda index: answers.check_asked(index.engine, asked))
+        if known is not None:
+            return known
 
     def question(engine: Engine) -> _Page:
         return _written(engine, design, design.find(engine, asked), getattr(asked, "form", Form.JSON))
 
     service.telemetry.note_query(_text(asked))
     page, index = await _asked(request, service, question)
-    headers = {"etag": etag_of(index), "cache-control": _CACHING} if is_get else {"cache-control": "no-store"}
+    headers = {"etag": etag_of(index), "cache-control": CACHING} if is_get else {"cache-control": "no-store"}
     return Response(page.body, page.status, headers, page.media_type)
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request, Response
 from pydantic_core import to_json
 
+from . import search_answers
 from .config import ServiceConfig
-from .core import service_of
+from .core import Service, service_of
 from .etags import etag_of, is_known
 from .holder import OpenIndex
 from .parameters import Parameters
 from .problems import ParameterError
 
 # A client may keep an answer, but asks each time whether it still holds; nobody in between may keep it.
-_CACHING = "private, no-cache"
+CACHING = "private, no-cache"
 _REPEATABLE = frozenset({"like", "unlike", "ignore", "facets", "fields"})
 _Asked = TypeVar("_Asked", bound=Parameters)
 
@@ -43,7 +45,7 @@ class Replies:
         *,
         text: str = "",
     ) -> Response:
-        """Answer what is asked; a GET that knows the answer already gets 304 and costs nothing.
+        """Answer what is asked; a GET that knows the answer already gets 304 and costs no search.
 
         Args:
             stage: what the time is booked under, and what is asked for.
@@ -54,9 +56,11 @@ class Replies:
         service = self.service
         service.telemetry.note_query(text)
         if self._is_get:
-            etag = etag_of(service.holder.current.etag)
-            if is_known(self._known, etag):
-                return Response(status_code=304, headers={"etag": etag, "cache-control": _CACHING})
+            known = await not_modified(
+                service, self._known, lambda index: search_answers.check(stage, index, asked, service.config)
+            )
+            if known is not None:
+                return known
 
         def body(index: OpenIndex) -> bytes:
             values = answer(index, asked, service.config)
@@ -77,9 +81,35 @@ async def replies_of(request: Request) -> Replies:
 Desk = Annotated[Replies, Depends(replies_of)]
 
 
+async def not_modified(
+    service: Service, if_none_match: str | None, check: Callable[[OpenIndex], None]
+) -> Response | None:
+    """Return a 304 if the client knows the answer, None if it must be made.
+
+    Args:
+        service: whose open index makes the answer.
+        if_none_match: the header of that name.
+        check: refuses what has no answer; all addresses share one ETag, so knowing it doesn't tell that there is one.
+            It is called on a thread that isn't of the pool: a full queue of searches must not hold it up.
+    """
+    if not is_known(if_none_match, etag_of(service.holder.current.etag)):
+        return None
+
+    def known() -> str | None:
+        with service.holder.lease() as index:
+            etag = etag_of(index.etag)
+            if not is_known(if_none_match, etag):  # exchanged meanwhile
+                return None
+            check(index)
+            return etag
+
+    etag = await asyncio.to_thread(known)
+    return Response(status_code=304, headers={"etag": etag, "cache-control": CACHING}) if etag is not None else None
+
+
 def json_response(body: bytes, *, etag: str | None = None) -> Response:
     """Return a body that is JSON already; without an ETag nobody may keep it."""
-    headers = {"etag": etag, "cache-control": _CACHING} if etag is not None else {"cache-control": "no-store"}
+    headers = {"etag": etag, "cache-control": CACHING} if etag is not None else {"cache-control": "no-store"}
     return Response(body, headers=headers, media_type="application/json")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ale_semantic.errors import UnknownNameError
 from ale_semantic.facet_columns import nearest
+from ale_semantic.requests import clean_query, condition_of, require_likeness
 from ale_semantic.serialise import SCHEMA_VERSION, card_to_dict, facets_to_dict, result_to_dict
 from ale_semantic.types import Facet, SearchResult
 
@@ -21,6 +22,7 @@ from .parameters import (
     FacetsParameters,
     OneTask,
     PageParameters,
+    Parameters,
     SearchParameters,
     ShownParameters,
     SimilarParameters,
@@ -143,6 +145,30 @@ def batch(index: OpenIndex, asked: BatchParameters, config: ServiceConfig) -> Js
     items = [_batch_item(index, number, task_id, columns) for number, task_id in enumerate(asked.task_ids)]
     failed = sum(item["problem"] is not None for item in items)
     return {"schema": SCHEMA_VERSION, "tasks": items, "failed": failed, **origin(index)}
+
+
+def check(route: str, index: OpenIndex, asked: Parameters, config: ServiceConfig) -> None:
+    """Refuse what the answer of a route would refuse, as far as that takes no search."""
+    match asked:
+        case SearchParameters():
+            _check_length("query", asked.query, config)
+            _counted(asked.facets, index)
+        case SimilarParameters():
+            _check_length("text", asked.text, config)
+            _counted(asked.facets, index)
+            require_likeness(asked.like, asked.unlike, clean_query(asked.text), asked.variant)
+            for task_id in (*asked.like, *asked.unlike):
+                index.engine.catalogue.row(task_id)
+        case FacetsParameters():
+            _check_length("query", asked.query, config)
+            _counted(asked.fields or [ALL], index, param="fields")
+        case OneTask():
+            index.engine.catalogue.row(asked.task_id)
+    if isinstance(asked, ShownParameters):
+        _columns(asked)
+    if isinstance(asked, PageParameters):
+        _place(route, asked, index, config)
+    index.engine.facet_table.packed(condition_of(getattr(asked, "where", "")))
 
 
 def reloaded(index: OpenIndex, *, new: bool) -> Json:
