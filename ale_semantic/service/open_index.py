@@ -134,4 +134,6 @@ def _fewest_dimensions(engine: Engine, encoder: BatchingEncoder) -> int | None:
     """
     space = engine.ranker.space.folder
     exported = space / ENCODER if space is not None else None
-    return fewest_dimensions(exported if exported is not None and exported.is_dir() else encoder.folder)
+    folder = exported if exported is not None and exported.is_dir() else encoder.folder
+    found: int | None = fewest_dimensions(folder)
+    return found
