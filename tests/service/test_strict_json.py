@@ -143,3 +143,12 @@ def test_bodies_are_described_as_query_strings_are(api: TestClient) -> None:
     assert bodies["SearchBody"]["properties"]["k"]["type"] == "integer"
     assert bodies["SearchBody"]["properties"]["k"]["minimum"] == 1
     assert bodies["SearchBody"]["additionalProperties"] is False
+
+
+def test_a_list_of_names_may_be_a_text_with_commas(api: TestClient) -> None:
+    written = api.post(SEARCH, json={"query": "lease", "facets": "os, tier", "fields": "title"}).json()
+    listed = api.post(SEARCH, json={"query": "lease", "facets": ["os", "tier"], "fields": ["title"]}).json()
+    assert written == listed
+    assert set(written["facets"]) == {"os", "tier"}
+    for path, body in ((SEARCH, {"facets": 5}), (SIMILAR, {"like": "legal/lease_review"})):
+        assert api.post(path, json=body).status_code == 422
