@@ -215,6 +215,8 @@ class _Scan:
         self.index = index if step.kind is PlanKind.FLAT else inner_index(index)
         self.lists = int(self.index.nlist) if step.kind is PlanKind.LISTS else 0
         self.probed = min(self.lists, int(np.ceil(step.share * self.lists)))
+        if self.lists:
+            self.index.parallel_mode = 1  # the lists of one query are divided among threads: they take long enough
         self.mask = mask
         share = float(mask.mean()) if mask is not None else 1.0
         self.excess = LOOSE_DEPTH / share if self.lists and LOOSE_SHARE <= share < 1 else 0.0
