@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.beside import BESIDE
-from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Scores, best_and_mean, standardise
 from ale_semantic.query_vectors import QueryVector
@@ -70,11 +69,10 @@ class View:
 
 def views_of(space: VectorSpace) -> dict[Component, View]:
     """Return the views of a space."""
-    passages, views = space.passages, {}
-    coarse = passages.kinds != PassageKind.SENTENCE
+    views = {}
     for component, field in _VIEWS.items():
-        rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(field)))
-        views[component] = View(rows, passages.cards[rows])
+        rows = space.passages.rows_of(field)
+        views[component] = View(rows, space.passages.cards[rows])
     return views
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ale_semantic.bands import Background, Evidence, Spread
 from ale_semantic.embeddings.encoder import Encoder, TextKind
-from ale_semantic.embeddings.passages import PassageKind
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Scores, best_per_card
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
@@ -69,7 +68,8 @@ def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encod
     cards = len(titles)
     chosen = np.unique(np.linspace(0, cards - 1, min(cards, _BACKGROUND_QUERIES)).astype(int))
     vectors, tokens = encoder.encode_tokens([titles[row] for row in chosen], TextKind.QUERY)
-    rows, owners = overview_rows(space)
+    rows = space.passages.rows_of(Field.OVERVIEW)
+    owners = space.passages.cards[rows]
     best, late, overview = [], [], []
     for start in range(0, len(chosen), _TOGETHER):
         block = slice(start, start + _TOGETHER)
@@ -80,14 +80,6 @@ def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encod
             late.append(space.late.scores(words)[others])
             overview.append(cosines[rows][owners != row])
     return Background(*(_spread(values) for values in (best, late, overview)))
-
-
-def overview_rows(space: VectorSpace) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the passages that are title and summary together, and the card of each."""
-    passages = space.passages
-    coarse = passages.kinds != PassageKind.SENTENCE
-    rows = np.flatnonzero(coarse & (passages.fields == list(Field).index(Field.OVERVIEW)))
-    return rows, passages.cards[rows]
 
 
 def _holds(rows: NDArray[np.int32], row: int) -> bool:

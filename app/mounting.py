@@ -46,6 +46,6 @@ def _mount(ask: Ask, engine: Engine) -> Starlette:
         page = page_of(desk)
     page.state_session_capacity = options.pop("state_session_capacity")  # which `launch` would set
     app = Starlette()
-    gradio.mount_gradio_app(app, page, path="/", mcp_server=False, **options)
+    gradio.mount_gradio_app(app, page, path="/", **options)
     desk.warm_up()  # not sooner: the page would wait for it
     return app

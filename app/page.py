@@ -105,6 +105,7 @@ def launch_options() -> dict[str, Any]:
         "footer_links": [],
         "ssr_mode": False,  # would need Node, and fetch nothing faster
         "state_session_capacity": 200,  # the state stands in the address: what Gradio keeps of a visit is no loss
+        "mcp_server": False,  # the service has its own
         "max_file_size": "1kb",  # nothing is uploaded
         "app_kwargs": {"middleware": middleware()},
         "quiet": True,

@@ -42,7 +42,7 @@ def start(engine: Engine, *, host: str, port: int, share: bool = False) -> tuple
     with spare_apps_left_out():
         page = page_of(desk)
     _, address, _ = page.launch(
-        server_name=host, server_port=free, share=share, prevent_thread_lock=True, mcp_server=False, **launch_options()
+        server_name=host, server_port=free, share=share, prevent_thread_lock=True, **launch_options()
     )
     desk.warm_up()  # not sooner: the page would wait for it
     return page, address

@@ -15,7 +15,6 @@ from ale_semantic.types import Field
 
 from .encoder import Vectors
 from .late import LateIndex
-from .passages import PassageKind
 from .relatedness import Matrix
 from .space import VectorSpace
 
@@ -113,9 +112,7 @@ class Likeness:
 
 def _field_vectors(space: VectorSpace, field: Field, *, sentences: bool) -> Vectors:
     """Return what `relatedness.field_vectors` does, several times faster: the passages stand card by card."""
-    kinds = space.passages.kinds
-    grain = (kinds == PassageKind.SENTENCE) if sentences else (kinds != PassageKind.SENTENCE)
-    rows = np.flatnonzero((space.passages.fields == list(Field).index(field)) & grain)
+    rows = space.passages.rows_of(field, sentences=sentences)
     means = np.zeros((len(space.starts) - 1, space.identity.dimension), dtype=np.float32)
     if len(rows):
         owners, first = np.unique(space.passages.cards[rows], return_index=True)

@@ -11,7 +11,6 @@ from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field
 
 from .encoder import Vectors
-from .passages import PassageKind
 from .space import VectorSpace
 
 Matrix = NDArray[np.float32]
@@ -60,9 +59,7 @@ def card_relatedness(domains: Sequence[str], words: Sequence[CardWords], space: 
 
 def field_vectors(space: VectorSpace, cards: int, field: Field, *, sentences: bool) -> Vectors:
     """Return each card's unit mean vector over one field's passages, shape (cards, dimension); zeros for none."""
-    kinds = space.passages.kinds
-    grain = (kinds == PassageKind.SENTENCE) if sentences else (kinds != PassageKind.SENTENCE)
-    rows = np.flatnonzero((space.passages.fields == list(Field).index(field)) & grain)
+    rows = space.passages.rows_of(field, sentences=sentences)
     sums = np.zeros((cards, space.identity.dimension), dtype=np.float32)
     np.add.at(sums, space.passages.cards[rows], space.backend.vectors[rows])
     return _unit(sums)

@@ -58,6 +58,11 @@ class PassageTable:
         """Return the PassageKind of each passage, shape (n,)."""
         return self.columns[:, 2]
 
+    def rows_of(self, field: Field, *, sentences: bool = False) -> NDArray[np.int64]:
+        """Return the rows of one field's passages, ascending: its single sentences, or all that are more."""
+        grain = (self.kinds == PassageKind.SENTENCE) == sentences
+        return np.flatnonzero((self.fields == _FIELDS.index(field)) & grain)
+
     def passage(self, row: int, cards: Sequence[TaskCard]) -> Passage:
         """Return the passage in a row, with its text cut from the card."""
         card, field, kind, start, end = self.columns[row].tolist()

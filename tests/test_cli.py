@@ -330,13 +330,19 @@ def test_no_index_says_how_to_build_one(cli: Cli, tmp_path: Path, command: list[
     refused(cli(*command, "--index", folder), str(folder), f"ale-semantic build --index {folder}")
 
 
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return what is served, while it is only noted down."""
+    noted: list[object] = []
+    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: noted.append(asked))
+    monkeypatch.setattr("ale_semantic.service.serving.serve", lambda *asked, **_: noted.append(asked))
+    return noted
+
+
 @pytest.mark.parametrize("command", ["app", "serve"])
 def test_an_index_of_other_cards_than_those_named_is_not_served(
-    cli: Cli, toy_index: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, toy_index: Path, command: str, served: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served: list[object] = []
-    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
-    monkeypatch.setattr("ale_semantic.service.serving.serve", lambda *asked, **_: served.append(asked))
     refused(
         cli(command, "--cards", "demo"),
         str(toy_index),
@@ -351,11 +357,8 @@ def test_an_index_of_other_cards_than_those_named_is_not_served(
 
 @pytest.mark.parametrize("command", ["app", "serve"])
 def test_an_index_of_the_cards_that_are_named_is_served(
-    cli: Cli, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, command: str, served: list[object]
 ) -> None:
-    served: list[object] = []
-    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
-    monkeypatch.setattr("ale_semantic.service.serving.serve", lambda *asked, **_: served.append(asked))
     file, folder = tmp_path / "cards.jsonl", tmp_path / "index"
     file.write_text("".join(json.dumps(card_to_row(card)) + "\n" for card in toy_cards()), encoding="utf-8")
     build_index(Catalogue.load(file), folder, encoder=HashEncoder())
@@ -365,10 +368,8 @@ def test_an_index_of_the_cards_that_are_named_is_served(
 
 @pytest.mark.parametrize("smoke_tests", [False, True])
 def test_an_index_built_without_unreadable_cards_or_with_smoke_tests_is_served(
-    cli: Cli, tmp_path: Path, smoke_tests: bool, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, smoke_tests: bool, served: list[object]
 ) -> None:
-    served: list[object] = []
-    monkeypatch.setattr("ale_semantic.app.launch", lambda *asked, **_: served.append(asked))
     checkout, folder = tmp_path / "my cards", tmp_path / "index"
     for task_id in ("legal/lease_review", "demo/smoke", "legal/broken"):
         place = checkout / "tasks" / task_id
