@@ -73,11 +73,11 @@ def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encod
     best, late, overview = [], [], []
     for start in range(0, len(chosen), _TOGETHER):
         block = slice(start, start + _TOGETHER)
-        near = space.backend.scores(vectors[block], None)
-        for row, cosines, words in zip(chosen[block], near, tokens[block], strict=True):
+        near, words = space.backend.scores(vectors[block], None), space.late.scores_of_many(tokens[block])
+        for row, cosines, by_word in zip(chosen[block], near, words, strict=True):
             others = np.arange(cards) != row
             best.append(best_per_card(cosines, space.starts)[0][others])
-            late.append(space.late.scores(words)[others])
+            late.append(by_word[others])
             overview.append(cosines[rows][owners != row])
     return Background(*(_spread(values) for values in (best, late, overview)))
 

@@ -6,12 +6,14 @@ import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
+from ale_semantic.beside import BESIDE
 from ale_semantic.card_words import SHORTEST_SPELLED as SHORTEST_SPELLED
 from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field, TaskCard
@@ -99,7 +101,8 @@ class LexicalBuilder:
     """Indexes cards that come one after the other: of each it keeps the numbers of its terms alone."""
 
     def __init__(self) -> None:
-        """Begin an index."""
+        """Begin an index; the library that weighs the terms is imported while others work."""
+        self._library = BESIDE.start(import_module, "bm25s")
         self._vocabulary: dict[str, int] = {}
         self._words: set[str] = set()
         self._corpus = _Corpus()
@@ -114,12 +117,10 @@ class LexicalBuilder:
 
     def finish(self) -> LexicalIndex:
         """Weigh all terms."""
-        import bm25s
-
         if not self._vocabulary:  # which bm25s can't take
             nothing = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64)
             return LexicalIndex({}, *nothing, len(self._corpus), words=[])
-        model = bm25s.BM25(method="lucene")
+        model = self._library().BM25(method="lucene")
         found = model.build_index_from_ids(range(len(self._vocabulary)), self._corpus, show_progress=False)
         return LexicalIndex(
             vocabulary=self._vocabulary,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST_NAME = 160  # characters; longer "names" are prose, kept as they are and never taken apart
@@ -62,6 +63,7 @@ class Versioned(NamedTuple):
     version: str | None
 
 
+@lru_cache(maxsize=4096)  # formats, programs and machines of different cards are spelled alike
 def fold(text: str) -> str:
     """Return the key under which spellings compare equal.
 

@@ -91,3 +91,12 @@ def test_the_projection_keeps_cosines_where_it_keeps_all_dimensions(seed: int) -
     own = TokenVectors(np.arange(6), rows)
     index = written([CardTokens.pool([(TokenGroup.HEAD, own)], [own], 4)], 4)
     np.testing.assert_allclose(index.vectors @ index.vectors.T, rows @ rows.T, atol=1e-3)  # half precision
+
+
+def test_many_queries_at_once_score_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [tokens([1, 9], X, Y), tokens([]), tokens([1], X), tokens([9, 1, 1], Y, X, Y)]
+    alone = [INDEX.scores(query) for query in queries]
+    for most in (1, 2 * len(INDEX.vectors), 1000):  # similarities: a query at a time, two tokens, all
+        monkeypatch.setattr("ale_semantic.embeddings.late._TOGETHER", most)
+        for found, wanted in zip(INDEX.scores_of_many(queries), alone, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
