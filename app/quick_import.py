@@ -17,6 +17,8 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any
 
+from ale_semantic.quick_import import without
+
 _STUBS = ("gradio.component_meta", "create_or_modify_pyi")  # the module and its function that writes them
 _UNUSED = "mcp"
 
@@ -24,13 +26,17 @@ _UNUSED = "mcp"
 def import_gradio() -> None:
     """Import Gradio; where another part of the program has imported it, or what is left out, that stays as it is."""
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # Gradio reads it when it is imported
+    if "gradio" in sys.modules:
+        import gradio  # waits for another thread that is at it
+
+        return
     finder = _Shortcuts()
-    if "gradio" not in sys.modules:
-        sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(0, finder)
     try:
-        import gradio  # noqa: F401
+        with without(_UNUSED):
+            import gradio  # noqa: F401
     finally:
-        finder.over = True  # it stays, idle: were it taken out, a thread amid the list would skip a finder
+        finder.over = True  # it stays, idle, as those of `without` do
 
 
 @contextmanager
@@ -47,7 +53,7 @@ def spare_apps_left_out() -> Iterator[None]:
 
 
 class _Shortcuts(MetaPathFinder):
-    """Finds the modules that are left out while one thread imports Gradio; what it doesn't know stays as it is."""
+    """Finds the module that writes the stubs while one thread imports Gradio."""
 
     def __init__(self) -> None:
         self._thread = get_ident()
@@ -59,8 +65,6 @@ class _Shortcuts(MetaPathFinder):
     ) -> ModuleSpec | None:
         if self.over or get_ident() != self._thread or fullname in self._asked:
             return None
-        if fullname == _UNUSED:
-            raise ModuleNotFoundError("not needed by the page", name=fullname)
         if fullname != _STUBS[0]:
             return None
         self._asked.add(fullname)

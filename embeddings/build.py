@@ -48,7 +48,7 @@ _SAMPLES = 500  # texts on which an exported encoder is compared with its origin
 _SAMPLED_CARDS = 500  # the first cards, from which they come
 _LONG_SAMPLES = 10  # of them whole prompts
 _BLOCK_CHARACTERS = 200_000  # of the cards that are read, embedded and written together
-_BACKGROUND_CARDS = 4096  # on so many, evenly spread, the background is measured
+_BACKGROUND_CARDS = 1024  # on so many, evenly spread, the background is measured
 
 
 def build_index(

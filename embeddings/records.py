@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ def unpack(content: bytes) -> dict[str, NDArray[Any]]:
     start = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     found = {}
     for name, code, shape in json.loads(content[_LENGTH:start]):
-        dtype, count = np.dtype(code), int(np.prod(shape, dtype=np.int64))
+        dtype, count = np.dtype(code), math.prod(shape)
         found[name] = np.frombuffer(content, dtype, count, start).reshape(shape)
         start += count * dtype.itemsize
     return found
