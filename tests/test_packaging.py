@@ -12,6 +12,7 @@ import tomllib
 import venv
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import version
 from itertools import chain
@@ -86,8 +87,13 @@ def packages_on_disk() -> set[str]:
     return {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
-def imported_names(module: str) -> Iterator[str]:
-    """Yield the full name of whatever `module` imports, at any depth of its code; relative names resolved."""
+@cache
+def imported_names(module: str) -> frozenset[str]:
+    """Return the full name of whatever `module` imports, at any depth of its code; relative names resolved."""
+    return frozenset(_imported_names(module))
+
+
+def _imported_names(module: str) -> Iterator[str]:
     path = MODULES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -152,23 +152,27 @@ def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransforme
     assert again.folder == exported.folder
 
 
-def test_an_export_whose_vectors_differ_is_refused(
-    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def differing(model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let an export, copied as it takes seconds, be found to differ; return the cache that it would be kept in."""
     ready, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     assert isinstance(ready, OnnxEncoder)
 
     def copied(encoder: SentenceTransformerEncoder, folder: Path) -> None:
         shutil.copytree(ready.folder, folder)
 
-    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path / "none")
     monkeypatch.setattr(export, "_export", copied)
     monkeypatch.setattr(export, "TOLERANCE", -1.0)
+    return tmp_path / "none"
+
+
+def test_an_export_whose_vectors_differ_is_refused(model: Path, differing: Path) -> None:
     served, (notice,) = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
     assert isinstance(served, SentenceTransformerEncoder)
     assert "the exported encoder's vectors differ by" in notice
     assert "sentence-transformers will embed" in notice
-    assert not list((tmp_path / "encoders").iterdir())  # nothing of it is kept
+    assert not list((differing / "encoders").iterdir())  # nothing of it is kept
 
 
 @pytest.fixture(scope="module")
@@ -299,11 +303,10 @@ def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -
             np.testing.assert_array_equal(one.vectors, other.vectors)
 
 
+@pytest.mark.usefixtures("differing")
 def test_a_refused_export_is_said_in_the_index(
-    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path / "none")
-    monkeypatch.setattr(export, "TOLERANCE", -1.0)
     folder = tmp_path / "index"
     report = build_index(toy_catalogue(toy_cards()[:2]), folder, model=str(model), multilingual=False)
     assert not report.exported
