@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -140,7 +141,9 @@ class VectorSpace:
             exported: the folder of the exported encoder, if there is one.
         """
         if exported is not None and self.folder is not None:
-            shutil.copytree(exported, self.folder / ENCODER)
+            # Of an earlier generation it is known that its files are whole; what lies elsewhere is better copied.
+            earlier = self.folder.parents[2] in exported.parents
+            shutil.copytree(exported, self.folder / ENCODER, copy_function=_link if earlier else shutil.copy2)
         return {
             "encoder": asdict(self.identity),
             "metric": "cosine",
@@ -185,3 +188,14 @@ def require_same(given: EncoderIdentity, stored: EncoderIdentity) -> None:
 def describe(identity: EncoderIdentity) -> str:
     """Return a model's name, revision, dimension and the head of its digest."""
     return f"{identity.name} ({identity.revision}, {identity.dimension} dimensions, {identity.digest[:12]})"
+
+
+def _link(source: str, target: str) -> None:
+    """Give a file of a generation, which is never changed, a second name in the next; where that can't be, copy it.
+
+    An encoder's files are by far the largest of a small index: to copy them took a fifth of the time of a rebuild.
+    """
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copy2(source, target)
