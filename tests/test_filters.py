@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tried import inputs, tried
 
 from ale_semantic.errors import FilterError
 from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Operator, Or, all_of, any_of, field, parse
@@ -242,10 +243,12 @@ def compound(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition
 conditions: st.SearchStrategy[Condition] = st.recursive(comparisons, compound, max_leaves=12)
 
 
-@settings(max_examples=200)
-@given(conditions)
-def test_what_is_printed_parses_back(condition: Condition) -> None:
-    assert parse(condition.to_expression()) == condition
+@inputs(100, 2_000)
+def test_what_is_printed_parses_back(number: int) -> None:
+    def check(condition: Condition) -> None:
+        assert parse(condition.to_expression()) == condition
+
+    tried(conditions, number, check)
 
 
 @settings(max_examples=25)
@@ -278,9 +281,10 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=2_000)
-@given(st.one_of(st.text(), st.lists(pieces, max_size=15).map(" ".join), st.lists(pieces, max_size=15).map("".join)))
-def test_any_text_is_a_filter_or_one_clear_error(text: str) -> None:
+texts = st.one_of(st.text(), st.lists(pieces, max_size=15).map(" ".join), st.lists(pieces, max_size=15).map("".join))
+
+
+def understood_or_refused(text: str) -> None:
     error, condition = None, None
     try:
         condition = parse(text)
@@ -294,3 +298,8 @@ def test_any_text_is_a_filter_or_one_clear_error(text: str) -> None:
         assert not text.strip()
     else:
         assert parse(str(condition)) == condition
+
+
+@inputs(500, 10_000)
+def test_any_text_is_a_filter_or_one_clear_error(number: int) -> None:
+    tried(texts, number, understood_or_refused)

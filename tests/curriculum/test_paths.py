@@ -6,8 +6,8 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from tried import inputs, tried
 
 from ale_semantic.curriculum import LimitError, PathRequest, PathResult, Pool, path
 from ale_semantic.curriculum.material import Material
@@ -31,39 +31,38 @@ def keeps_to_its_limits(engine: Engine, result: PathResult) -> None:
         assert max(len(step.new_skills) for step in result.steps[1:]) <= result.max_new_skills
 
 
-@given(
+REQUESTS = st.builds(
+    PathRequest,
     length=st.sampled_from([None, 2, 4, 6, 9]),
-    domains=st.sampled_from([(), ("baking",), ("sailing", "weaving")]),
-    systems=st.sampled_from([(), ("linux",)]),
+    pool=st.builds(
+        Pool,
+        domains=st.sampled_from([(), ("baking",), ("sailing", "weaving")]),
+        systems=st.sampled_from([(), ("linux",)]),
+    ),
     min_step=st.sampled_from([None, -0.5, 0.0, 0.3, 0.9]),
     max_new_skills=st.sampled_from([None, 0, 1, 2]),
     goal=st.sampled_from(["", "baking/part_4", "sailing", "ledger/entries_900"]),
 )
-def test_paths_keep_to_their_limits_or_are_refused(
-    skilled: Engine,
-    length: int | None,
-    domains: tuple[str, ...],
-    systems: tuple[str, ...],
-    min_step: float | None,
-    max_new_skills: int | None,
-    goal: str,
-) -> None:
-    request = PathRequest(
-        goal=goal, length=length, min_step=min_step, max_new_skills=max_new_skills,
-        pool=Pool(domains=domains, systems=systems),
-    )  # fmt: skip
-    try:
-        result = path(skilled, request)
-    except LimitError as fault:
-        nearest = fault.nearest
-        if isinstance(nearest, PathResult):
-            keeps_to_its_limits(skilled, nearest)
-        return
-    keeps_to_its_limits(skilled, result)
-    assert length is None or len(result.steps) == length
-    assert not domains or {step.task.domain for step in result.steps} <= set(domains)
-    assert not systems or {str(step.task.os) for step in result.steps} <= set(systems)
-    assert path(skilled, request) == result
+
+
+@inputs(50, 1_000)
+def test_paths_keep_to_their_limits_or_are_refused(number: int, skilled: Engine) -> None:
+    def check(request: PathRequest) -> None:
+        domains, systems = request.pool.domains, request.pool.systems
+        try:
+            result = path(skilled, request)
+        except LimitError as fault:
+            nearest = fault.nearest
+            if isinstance(nearest, PathResult):
+                keeps_to_its_limits(skilled, nearest)
+            return
+        keeps_to_its_limits(skilled, result)
+        assert request.length is None or len(result.steps) == request.length
+        assert not domains or {step.task.domain for step in result.steps} <= set(domains)
+        assert not systems or {str(step.task.os) for step in result.steps} <= set(systems)
+        assert path(skilled, request) == result
+
+    tried(REQUESTS, number, check)
 
 
 def test_best_way_is_the_cheapest_of_all() -> None:

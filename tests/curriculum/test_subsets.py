@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from tried import inputs, tried
 
 from ale_semantic.curriculum import LimitError, Pool, Quota, SubsetRequest, SubsetResult, subset
 from ale_semantic.engine import Engine
@@ -37,33 +37,42 @@ def test_each_domain_is_met_and_no_near_twins_are_taken(engine: Engine) -> None:
     assert result == subset(engine, SubsetRequest(k=8))
 
 
-@given(
-    k=st.integers(1, 12),
-    last=st.integers(0, 5),
-    linux=st.integers(0, 8),
-    baking=st.integers(0, 4),
-    must=st.sampled_from([(), ("baking/part_3",), ("ledger/entries_30", "ledger/entries_900")]),
-    exclude=st.sampled_from([(), ("sailing/part_0", "weaving/part_5")]),
+LAST, LINUX, BAKING = (
+    st.builds(Quota, st.just("tier"), st.just("last-exam"), st.integers(0, 5)),
+    st.builds(Quota, st.just("os"), st.just("linux"), st.just(0), st.integers(0, 8)),
+    st.builds(Quota, st.just("domain"), st.just("baking"), st.just(0), st.integers(0, 4)),
 )
-def test_limits_are_met_or_refused(
-    engine: Engine, k: int, last: int, linux: int, baking: int, must: tuple[str, ...], exclude: tuple[str, ...]
-) -> None:
-    quotas = (Quota("tier", "last-exam", last), Quota("os", "linux", 0, linux), Quota("domain", "baking", 0, baking))
-    request = SubsetRequest(k=k, quotas=quotas, must=must, pool=Pool(exclude=exclude))
-    try:
-        result = subset(engine, request)
-    except LimitError as fault:
-        if not (fault.failed or "must-have" in str(fault)):
-            pytest.fail(f"names no limit: {fault}")
-        return
-    cards = [engine.catalogue.get(task_id) for task_id in result.task_ids]
-    systems = Counter(card.os for card in cards)
-    assert len(set(result.task_ids)) == k
-    assert sum("last-exam" in card.tiers for card in cards) >= last
-    assert systems.get(engine.catalogue.get("baking/part_0").os, 0) <= linux
-    assert sum(card.domain == "baking" for card in cards) <= baking
-    assert set(must) <= set(result.task_ids)
-    assert not set(exclude) & set(result.task_ids)
+REQUESTS = st.builds(
+    SubsetRequest,
+    k=st.integers(1, 12),
+    quotas=st.tuples(LAST, LINUX, BAKING),
+    must=st.sampled_from([(), ("baking/part_3",), ("ledger/entries_30", "ledger/entries_900")]),
+    pool=st.builds(Pool, exclude=st.sampled_from([(), ("sailing/part_0", "weaving/part_5")])),
+)
+
+
+@inputs(60, 1_000)
+def test_limits_are_met_or_refused(number: int, engine: Engine) -> None:
+    def check(request: SubsetRequest) -> None:
+        last, linux, baking = request.quotas
+        try:
+            result = subset(engine, request)
+        except LimitError as fault:
+            if not (fault.failed or "must-have" in str(fault)):
+                pytest.fail(f"names no limit: {fault}")
+            return
+        cards = [engine.catalogue.get(task_id) for task_id in result.task_ids]
+        systems = Counter(card.os for card in cards)
+        assert len(set(result.task_ids)) == request.k
+        assert sum("last-exam" in card.tiers for card in cards) >= last.least
+        assert linux.most is not None
+        assert systems.get(engine.catalogue.get("baking/part_0").os, 0) <= linux.most
+        assert baking.most is not None
+        assert sum(card.domain == "baking" for card in cards) <= baking.most
+        assert set(request.must) <= set(result.task_ids)
+        assert not set(request.pool.exclude) & set(result.task_ids)
+
+    tried(REQUESTS, number, check)
 
 
 def test_a_quota_that_fails_is_named_with_the_nearest_choice(engine: Engine) -> None:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -22,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tried import inputs, tried
 
 from ale_semantic.errors import FilterError
 from ale_semantic.filters import parse
@@ -33,32 +32,6 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-
-
-def inputs(ordinary: int, nightly: int) -> pytest.MarkDecorator:
-    """Parametrise a test by how many inputs it sends."""
-    return pytest.mark.parametrize("number", [ordinary, pytest.param(nightly, marks=pytest.mark.nightly)])
-
-
-def tried(strategy: st.SearchStrategy[Any], number: int, check: Callable[[Any], None]) -> None:
-    """Check that many values of a strategy; a failing one is made small."""
-    ran = 0
-
-    @given(strategy)
-    @settings(
-        max_examples=number,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, Phase.shrink],
-    )
-    def run(value: Any) -> None:
-        nonlocal ran
-        ran += 1
-        check(value)
-
-    run()
-    assert ran >= number
 
 
 # --- the filter language -------------------------------------------------------------------------------------------
