@@ -13,7 +13,7 @@ from ale_semantic import Engine
 from ale_semantic.evaluation.judgments import JudgedQuery, load_judgments
 from ale_semantic.evaluation.measures import NDCG, no_answer
 from ale_semantic.evaluation.report import TOTAL, evaluate
-from ale_semantic.evaluation.runs import run_engine
+from ale_semantic.evaluation.runs import Run, run_engine
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.once import Once
 
@@ -30,23 +30,29 @@ def judged() -> list[JudgedQuery]:
     return list(load_judgments(QUERIES))
 
 
+@pytest.fixture(scope="module")
+def run(real_engine: Engine, judged: list[JudgedQuery]) -> Run:
+    """Return the answers to all queries, each asked once."""
+    return run_engine(real_engine, judged)
+
+
 def languages() -> dict[str, str]:
     lines = [json.loads(line) for line in QUERIES.read_text("utf-8").splitlines()]
     return {line["qid"]: line["lang"] for line in lines}
 
 
 @needs_package
-def test_quality_over_all_and_in_each_of_the_five_languages(real_engine: Engine, judged: list[JudgedQuery]) -> None:
-    assert evaluate(run_engine(real_engine, judged), judged).means[TOTAL][NDCG].mean >= 0.83
+def test_quality_over_all_and_in_each_of_the_five_languages(run: Run, judged: list[JudgedQuery]) -> None:
+    assert evaluate(run, judged).means[TOTAL][NDCG].mean >= 0.83
     spoken = languages()
     for language in ("zh", "es", "de", "ja", "fr"):
         own = [query for query in judged if spoken[query.qid] == language]
-        assert evaluate(run_engine(real_engine, own), own).means[TOTAL][NDCG].mean >= 0.78, language
+        assert evaluate(run, own).means[TOTAL][NDCG].mean >= 0.78, language
 
 
 @needs_package
-def test_nothing_fits_is_seldom_said_wrongly(real_engine: Engine, judged: list[JudgedQuery]) -> None:
-    told = no_answer(run_engine(real_engine, judged), judged)
+def test_nothing_fits_is_seldom_said_wrongly(run: Run, judged: list[JudgedQuery]) -> None:
+    told = no_answer(run, judged)
     assert told.unanswerable >= 40
     assert told.rightly_none / told.unanswerable >= 0.55
     assert told.wrongly_none / told.answerable <= 0.07
