@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +40,23 @@ def opened(folder: Path) -> Engine:
     return Engine.open(folder, encoder=HashEncoder())
 
 
+@pytest.fixture(scope="module")
+def first_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds an index of the toys, and the cache that its build left."""
+    root = tmp_path_factory.mktemp("first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALE_CACHE", str(root / "cache"))
+        build_index(toy_catalogue(), root / "index", encoder=HashEncoder())
+    return root
+
+
+@pytest.fixture
+def folder(first_build: Path, tmp_path: Path) -> Path:
+    """Return an index of the toys for a test of its own, whose cache is as the build left it."""
+    shutil.copytree(first_build / "cache", os.environ["ALE_CACHE"], dirs_exist_ok=True)
+    return shutil.copytree(first_build / "index", tmp_path / "index")
+
+
 def ranked(result: SearchResult) -> list[tuple[str, float]]:
     return [(hit.task_id, hit.score) for hit in result.hits]
 
@@ -70,11 +88,7 @@ def test_no_passage_is_longer_than_the_encoder_takes(tmp_path: Path) -> None:
     assert max(lengths) == encoder.identity.max_tokens - 2  # two places are the model's own
 
 
-def test_only_the_edited_card_is_embedded_again(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
-    first = HashEncoder()
-    build_index(toy_catalogue(), tmp_path / "other", encoder=first)
+def test_only_the_edited_card_is_embedded_again(folder: Path) -> None:
     again = HashEncoder()
     report = build_index(toy_catalogue(edited_cards()), folder, encoder=again)
     assert (report.embedded, report.reused) == (1, len(toy_cards()) - 1)
@@ -83,9 +97,7 @@ def test_only_the_edited_card_is_embedded_again(tmp_path: Path) -> None:
     assert not {prompt.split(".")[0] for prompt in others} & {text.split(".")[0] for text in again.encoded}
 
 
-def test_the_old_text_of_an_edited_card_is_no_longer_found(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_the_old_text_of_an_edited_card_is_no_longer_found(folder: Path) -> None:
     for mode in ("hybrid", "lexical"):
         assert tasks(opened(folder).search(f"plot {OLD_WORD}", mode=mode))[0] == EDITED
     build_index(toy_catalogue(edited_cards()), folder, encoder=HashEncoder())
@@ -95,12 +107,10 @@ def test_the_old_text_of_an_edited_card_is_no_longer_found(tmp_path: Path) -> No
     assert tasks(engine.search(NEW_WORD))[0] == EDITED
 
 
-def test_a_rebuild_equals_a_first_build(tmp_path: Path) -> None:
-    rebuilt, fresh = tmp_path / "rebuilt", tmp_path / "fresh"
-    build_index(toy_catalogue(), rebuilt, encoder=HashEncoder())
-    build_index(toy_catalogue(edited_cards()), rebuilt, encoder=HashEncoder())
-    build_index(toy_catalogue(edited_cards()), fresh, encoder=HashEncoder())
-    one, other = opened(rebuilt), opened(fresh)
+def test_a_rebuild_equals_a_first_build(folder: Path, tmp_path: Path) -> None:
+    build_index(toy_catalogue(edited_cards()), folder, encoder=HashEncoder())
+    build_index(toy_catalogue(edited_cards()), tmp_path / "fresh", encoder=HashEncoder())
+    one, other = opened(folder), opened(tmp_path / "fresh")
     assert np.array_equal(one.ranker.space.backend.vectors, other.ranker.space.backend.vectors)
     for name in ("starts", "tokens", "discount", "vectors", "projection", "idf"):
         assert np.array_equal(getattr(one.ranker.space.late, name), getattr(other.ranker.space.late, name)), name
@@ -112,9 +122,7 @@ def test_a_rebuild_equals_a_first_build(tmp_path: Path) -> None:
         assert ranked(one.search(query, k=50)) == ranked(other.search(query, k=50))
 
 
-def test_a_card_more_or_less_leaves_the_others_vectors(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_a_card_more_or_less_leaves_the_others_vectors(folder: Path) -> None:
     report = build_index(toy_catalogue(toy_cards()[:-2]), folder, encoder=HashEncoder())
     assert (report.embedded, report.reused) == (0, len(toy_cards()) - 2)
     report = build_index(toy_catalogue(), folder, encoder=HashEncoder())
@@ -131,9 +139,7 @@ def test_a_card_more_or_less_leaves_the_others_vectors(tmp_path: Path) -> None:
     ],
     ids=["dimension", "digest", "prefix", "length"],
 )
-def test_another_model_is_refused_and_both_are_named(tmp_path: Path, other: HashEncoder) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_another_model_is_refused_and_both_are_named(folder: Path, other: HashEncoder) -> None:
     with pytest.raises(BundleMismatchError) as caught:
         Engine.open(folder, encoder=other)
     for identity in (HashEncoder().identity, other.identity):
@@ -145,18 +151,14 @@ def test_another_model_is_refused_and_both_are_named(tmp_path: Path, other: Hash
     assert tasks(Engine.open(folder, encoder=other).search("comet"))[0] == EDITED
 
 
-def test_the_manifest_names_model_catalogue_and_layout(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_the_manifest_names_model_catalogue_and_layout(folder: Path) -> None:
     _, manifest = open_generation(folder)
     assert manifest["layout"] == LAYOUT_VERSION
     assert manifest["spaces"][0]["encoder"] == asdict(HashEncoder().identity)
     assert manifest["catalogue"]["fingerprint"] == toy_catalogue().fingerprint
 
 
-def test_no_pickle_is_written(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_no_pickle_is_written(folder: Path) -> None:
     arrays = list(folder.rglob("*.npy"))
     assert arrays
     for path in arrays:
@@ -164,9 +166,7 @@ def test_no_pickle_is_written(tmp_path: Path) -> None:
     assert not [path for path in folder.rglob("*") if path.suffix in (".pkl", ".pickle", ".pt", ".bin")]
 
 
-def test_a_damaged_earlier_index_is_no_hindrance(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_a_damaged_earlier_index_is_no_hindrance(folder: Path) -> None:
     paths, _ = open_generation(folder)
     whole = paths.cards.read_bytes()
     paths.cards.write_bytes(whole[:-40])
@@ -195,9 +195,7 @@ def test_an_unchanged_index_stands_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["card", "origin", "model", "languages", "recipe", "damage", "redraw"])
-def test_any_change_makes_a_new_index(tmp_path: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_any_change_makes_a_new_index(folder: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue, encoder, redraw, languages = toy_catalogue(), HashEncoder(), change == "redraw", None
     if change == "card":
         catalogue = toy_catalogue(edited_cards())
@@ -217,12 +215,11 @@ def test_any_change_makes_a_new_index(tmp_path: Path, change: str, monkeypatch: 
     assert len(opened(folder).catalogue if change != "model" else catalogue) == len(toy_cards())
 
 
-def test_another_folder_and_another_process_take_from_the_cache(tmp_path: Path) -> None:
-    build_index(toy_catalogue(), tmp_path / "one", encoder=HashEncoder())
+def test_another_folder_and_another_process_take_from_the_cache(folder: Path, tmp_path: Path) -> None:
     encoder = HashEncoder()
     report = build_index(toy_catalogue(), tmp_path / "two", encoder=encoder)
     assert (report.embedded, encoder.encoded) == (0, [])
-    for name, content in files_of(tmp_path / "one").items():
+    for name, content in files_of(folder).items():
         assert files_of(tmp_path / "two")[name] == content, name
 
 
@@ -339,9 +336,7 @@ build_index(toy_catalogue([*toy_cards(), extra]), Path(sys.argv[1]), encoder=enc
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize("moment", ["embedding", "SpaceWriter.finish", "LexicalBuilder.finish", "build.seal"])
-def test_a_build_killed_in_its_middle_leaves_the_earlier_index(tmp_path: Path, moment: str) -> None:
-    folder = tmp_path / "index"
-    build_index(toy_catalogue(), folder, encoder=HashEncoder())
+def test_a_build_killed_in_its_middle_leaves_the_earlier_index(folder: Path, moment: str) -> None:
     before = ranked(opened(folder).search("fit a comet's orbit", k=50))
     process = _started(folder, moment)
     try:

@@ -304,9 +304,7 @@ def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -
 
 
 @pytest.mark.usefixtures("differing")
-def test_a_refused_export_is_said_in_the_index(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_export_is_said_in_the_index(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "index"
     report = build_index(toy_catalogue(toy_cards()[:2]), folder, model=str(model), multilingual=False)
     assert not report.exported
