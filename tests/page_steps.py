@@ -32,6 +32,11 @@ TOO_WIDE = """() => [...document.querySelectorAll('.ale *')].filter(node => {
   return true;
 }).map(node => node.outerHTML.slice(0, 100))"""
 
+LEAD = """query => {
+  history.pushState({}, "", query || location.pathname);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+
 
 def serious_faults(page: Page, within: str | None = None) -> list[str]:
     """Return the serious faults of accessibility of what the page, or a part of it, shows."""
@@ -49,6 +54,12 @@ def serious_faults(page: Page, within: str | None = None) -> list[str]:
 def ready(page: Page) -> None:
     """Wait until the page shows what its address says."""
     page.wait_for_selector("#ale-main[aria-busy=false]", state="attached")
+
+
+def lead(page: Page, query: str) -> None:
+    """Lead a page to another address without loading it again, as the buttons of a browser do."""
+    page.evaluate(LEAD, query)
+    ready(page)
 
 
 def state(page: Page) -> dict[str, list[str]]:

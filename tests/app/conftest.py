@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from page_steps import Open, ready
+from page_steps import Open, lead, ready
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
@@ -104,6 +105,15 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+def new_page(browser: Browser, faults: list[str], options: dict[str, Any]) -> Page:
+    """Return a page in a browser context of its own, whose errors are written down."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    return page
+
+
 @pytest.fixture
 def open_page(browser: Browser, address: str) -> Iterator[Open]:
     """Open an address in a browser context of its own; at the end, no page may have had an error."""
@@ -111,11 +121,8 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
     faults: list[str] = []
 
     def open_in_new_browser(query: str = "", **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("pageerror", lambda fault: faults.append(str(fault)))
+        page = new_page(browser, faults, options)
+        contexts.append(page.context)
         page.goto(f"{address}/{query}")
         ready(page)
         return page
@@ -123,4 +130,41 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
     yield open_in_new_browser
     for context in contexts:
         context.close()
+    assert faults == []
+
+
+@dataclass(slots=True)
+class Kept:
+    """Pages that stay open for all tests of a file, by their options, and their errors since the last test."""
+
+    pages: dict[str, Page] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> Iterator[Kept]:
+    kept = Kept()
+    yield kept
+    for page in kept.pages.values():
+        page.context.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str, kept: Kept) -> Iterator[Open]:
+    """Show an address in a page that is open already, which costs far less than loading one; none may have an error.
+
+    What was selected at one address stays selected at the next.
+    """
+
+    def lead_there(query: str = "", **options: Any) -> Page:
+        key = repr(options)
+        if key not in kept.pages:
+            kept.pages[key] = new_page(browser, kept.faults, options)
+            kept.pages[key].goto(address)
+            ready(kept.pages[key])
+        lead(kept.pages[key], query)
+        return kept.pages[key]
+
+    yield lead_there
+    faults, kept.faults[:] = list(kept.faults), []
     assert faults == []

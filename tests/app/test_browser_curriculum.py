@@ -89,14 +89,12 @@ def test_a_slider_answers_to_the_keyboard_and_loses_nothing_that_was_typed(open_
     ready(page)
 
 
-def test_every_view_fits_a_phone_and_is_sound_to_a_screen_reader(open_page: Open, address: str) -> None:
-    page = open_page("?tab=curriculum", viewport={"width": 360, "height": 740})
+def test_every_view_fits_a_phone_and_is_sound_to_a_screen_reader(visit: Open) -> None:
     for number, query in enumerate((*ANSWERS, *MORE)):
-        page.emulate_media(color_scheme="dark" if number % 2 else "light")
-        page.goto(f"{address}/?tab=curriculum&{query}")
-        ready(page)
+        scheme = "dark" if number % 2 else "light"
+        page = visit(f"?tab=curriculum&{query}", viewport={"width": 360, "height": 740}, color_scheme=scheme)
         assert page.evaluate(TOO_WIDE) == [], query
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         if query in ANSWERS:
             assert serious_faults(page, within=".builder, .results") == [], query
-    assert page.evaluate("window.hacked") is None
+        assert page.evaluate("window.hacked") is None

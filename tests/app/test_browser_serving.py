@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.request import urlopen
 
 import pytest
-from page_steps import VIEWS, ready
+from page_steps import VIEWS, lead, ready
 from playwright.sync_api import Browser, Request
 
 from ale_semantic import Engine
@@ -26,9 +26,10 @@ def test_no_request_leaves_the_pages_server(browser: Browser, address: str) -> N
     context = browser.new_context()
     context.on("request", watch)
     page = context.new_page()
+    page.goto(address)
+    ready(page)
     for query in VIEWS:
-        page.goto(f"{address}/{query}")
-        ready(page)
+        lead(page, query)
     page.wait_for_timeout(500)
     context.close()
     assert outside == []
