@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from fastapi.testclient import TestClient
@@ -22,9 +26,20 @@ from ale_semantic.types import TaskCard
 
 
 def build_toys(folder: Path, cards: Sequence[TaskCard] | None = None) -> Path:
-    """Build an index of the toys in a folder."""
+    """Build an index of the given cards in a folder, or put a copy of the one of all toys there."""
+    if cards is None and not folder.exists():
+        return shutil.copytree(_all_toys(), folder)
     build_index(toy_catalogue(cards), folder, encoder=HashEncoder())
     return folder
+
+
+@cache
+def _all_toys() -> Path:
+    """Build the index of all toys once a process."""
+    folder = Path(mkdtemp(prefix="toys-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    build_index(toy_catalogue(), folder / "index", encoder=HashEncoder())
+    return folder / "index"
 
 
 def open_toys(folder: Path) -> OpenIndex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,15 +41,16 @@ def exact(folder: Path) -> Engine:
     return Engine.open(folder, encoder=HashEncoder())
 
 
-@pytest.fixture
-def engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+@pytest.fixture(scope="module")
+def engine(folder: Path, exact: Engine) -> Iterator[Engine]:
     """Return an engine that takes its cards for many, and looks at fewer than there are."""
-    monkeypatch.setattr(large, "MOST_EXACT_PASSAGES", 10)
-    monkeypatch.setattr(large, "CANDIDATES", 30)
-    monkeypatch.setattr(large, "LEXICAL_CANDIDATES", 10)
-    engine = Engine.open(folder, encoder=HashEncoder())
-    assert isinstance(engine.ranker, LargeRanker)
-    return engine
+    with pytest.MonkeyPatch.context() as patch:  # after the exact one is open
+        patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
+        patch.setattr(large, "CANDIDATES", 30)
+        patch.setattr(large, "LEXICAL_CANDIDATES", 10)
+        engine = Engine.open(folder, encoder=HashEncoder())
+        assert isinstance(engine.ranker, LargeRanker)
+        yield engine
 
 
 def ids(result: SearchResult) -> list[str]:
