@@ -34,8 +34,8 @@ def test_examples_and_recent_queries_search(open_page: Open) -> None:
     expect(recent.get_by_role("link")).to_have_count(1)
 
 
-def test_facets_filter_with_live_counts_and_keep_the_other_values_counts(open_page: Open) -> None:
-    page = open_page()
+def test_facets_filter_with_live_counts_and_keep_the_other_values_counts(visit: Open) -> None:
+    page = visit()
     before = count(page, "domain", "Science")
     tick(page, "domain", "Legal")
     assert state(page)["domain"] == ["legal"]
@@ -65,16 +65,16 @@ def test_long_facets_can_be_searched(open_page: Open) -> None:
     assert box.get_by_role("searchbox").input_value() == "numpy"  # stays over the search
 
 
-def test_a_filter_that_leaves_nothing_offers_ways_out(open_page: Open) -> None:
-    page = open_page("?domain=legal&tier=last-exam")
+def test_a_filter_that_leaves_nothing_offers_ways_out(visit: Open) -> None:
+    page = visit("?domain=legal&tier=last-exam")
     page.get_by_role("link", name="Without Tier: last-exam").click()
     page.wait_for_url(lambda url: "tier=" not in url)
     ready(page)
     assert len(hits(page)) == 3
 
 
-def test_a_filter_expression_is_applied_and_a_wrong_one_explained(open_page: Open) -> None:
-    page = open_page()
+def test_a_filter_expression_is_applied_and_a_wrong_one_explained(visit: Open) -> None:
+    page = visit()
     page.get_by_label("Filter expression").last.fill("inputs >= 3")
     page.keyboard.press("Enter")
     page.wait_for_url("**where=**")
@@ -109,8 +109,8 @@ def test_opening_a_task_and_going_back_and_forward(open_page: Open) -> None:
     assert page.locator("#ale-q").input_value() == ""
 
 
-def test_similar_starts_from_a_hit_and_can_be_steered(open_page: Open) -> None:
-    page = open_page("?q=lease")
+def test_similar_starts_from_a_hit_and_can_be_steered(visit: Open) -> None:
+    page = visit("?q=lease")
     page.locator('.hit[data-task="legal/lease_review"]').get_by_role("link", name="Tasks similar").click()
     page.wait_for_url("**like=legal/lease_review*")
     ready(page)
@@ -123,8 +123,8 @@ def test_similar_starts_from_a_hit_and_can_be_steered(open_page: Open) -> None:
     assert gone not in hits(page)
 
 
-def test_a_pasted_text_finds_tasks_like_it(open_page: Open) -> None:
-    page = open_page("?tab=similar")
+def test_a_pasted_text_finds_tasks_like_it(visit: Open) -> None:
+    page = visit("?tab=similar")
     page.get_by_label("Your own task").fill("I must reconcile invoices of suppliers with payments")
     page.get_by_role("button", name="Find tasks like mine").click()
     page.wait_for_url("**text=**")
@@ -132,8 +132,8 @@ def test_a_pasted_text_finds_tasks_like_it(open_page: Open) -> None:
     assert hits(page)[0] == "business_finance/invoice_matching"
 
 
-def test_sorting_the_table_and_clicking_its_third_row_opens_the_task_shown_there(open_page: Open) -> None:
-    page = open_page("?domain=other&view=table")
+def test_sorting_the_table_and_clicking_its_third_row_opens_the_task_shown_there(visit: Open) -> None:
+    page = visit("?domain=other&view=table")
     page.get_by_role("link", name="Title").click()
     page.wait_for_url("**sort=title*")
     ready(page)
@@ -147,8 +147,8 @@ def test_sorting_the_table_and_clicking_its_third_row_opens_the_task_shown_there
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
 
 
-def test_pages_follow_each_other(open_page: Open) -> None:
-    page = open_page()
+def test_pages_follow_each_other(visit: Open) -> None:
+    page = visit()
     seen = hits(page)
     while page.get_by_role("link", name="Next").count():
         page.get_by_role("link", name="Next").click()

@@ -86,8 +86,8 @@ def test_all_hits_can_be_exported_from_the_results(open_page: Open) -> None:
     assert len(waiting.value.path().read_text().splitlines()) == 24
 
 
-def test_a_point_of_the_map_opens_its_task(open_page: Open) -> None:
-    page = open_page("?tab=map&q=lease")
+def test_a_point_of_the_map_opens_its_task(visit: Open) -> None:
+    page = visit("?tab=map&q=lease")
     point = page.locator(".point.hit").last
     point.hover()
     expect(page.locator("[data-tip]")).to_contain_text(point.get_attribute("data-title") or "?")
@@ -123,8 +123,8 @@ def test_a_brush_on_the_map_chooses_tasks_for_a_filter_or_the_selection(open_pag
     assert page.locator(".point:not(.faded)").count() == number
 
 
-def test_arrow_keys_walk_over_the_map(open_page: Open) -> None:
-    page = open_page("?tab=map")
+def test_arrow_keys_walk_over_the_map(visit: Open) -> None:
+    page = visit("?tab=map")
     page.locator('.point[tabindex="0"]').focus()
     start = page.evaluate("document.activeElement.dataset.point")
     for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
@@ -137,8 +137,8 @@ def test_arrow_keys_walk_over_the_map(open_page: Open) -> None:
     assert start
 
 
-def test_a_cell_of_the_overview_opens_its_tasks(open_page: Open) -> None:
-    page = open_page("?tab=overview")
+def test_a_cell_of_the_overview_opens_its_tasks(visit: Open) -> None:
+    page = visit("?tab=overview")
     cell = page.get_by_role("link", name="Legal, near-term, Windows: 1 task")
     cell.click()
     page.wait_for_url("**domain=legal*")
