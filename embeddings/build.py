@@ -1,8 +1,7 @@
-"""Building an index bundle, card by card; only what the cache doesn't hold is embedded."""
+"""Building an index bundle, block by block; only what neither the index there nor the cache holds is embedded."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
@@ -31,7 +30,7 @@ from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_ge
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
 from .card_analysis import CardAnalyser, CardAnalysis
-from .earlier import EarlierVectors
+from .earlier import EarlierIndex
 from .embedding import CardEmbedder
 from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, checked_device
 from .export import serving_encoder
@@ -79,7 +78,8 @@ def build_index(
         wait: seconds to wait for another build of the same folder.
         multilingual: also embed for queries in other languages, with the given model or the usual one; by default
             if its package is installed and no `encoder` is given.
-        cache: take from the embedding cache what it holds, and keep there what is embedded.
+        cache: take from the embedding cache what it holds, and keep there what is embedded. With or without it, cards
+            that are as they were are taken from the index in the folder, if it is of the same model.
         redraw: build also if nothing has changed, and draw the map anew.
 
     Raises:
@@ -107,10 +107,11 @@ def build_index(
         cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
         name = chosen_model(second, chosen.identity)
         languages = load_encoder(name, device=device) if name is not None else None
-        known = EarlierVectors.open(folder, cached.identity, precision_of(chosen)) if cache else None
+        index = EarlierIndex.open(folder)
+        known = index.cards(cached.identity, precision_of(chosen)) if index is not None else None
         with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory)) as build:
             if languages is not None:
-                build.add_language_space(languages)
+                build.add_language_space(languages, index)
             build.read_cards(progress=progress)
             earlier = None if redraw else _earlier_atlas(folder)
             exported = chosen.folder if isinstance(chosen, OnnxEncoder) else None
@@ -126,11 +127,9 @@ class _Build:
         """Open the writers in a new generation."""
         self._paths, self._catalogue, self._embedder, self._cache = paths, catalogue, embedder, cache
         self._encoder = embedder.encoder
-        self._scratch = paths.root / "scratch"
-        self._scratch.mkdir()
         self._skills = load_skills()
         self._analyser = CardAnalyser(cache, self._skills)
-        self._space = SpaceWriter(paths, self._scratch, self._encoder.identity)
+        self._space = SpaceWriter(paths, self._encoder.identity)
         self._tables = TableWriter(paths)
         self._languages: MultilingualWriter | None = None
         self._lexical = LexicalBuilder()
@@ -148,10 +147,12 @@ class _Build:
             if writer is not None:
                 writer.close()
 
-    def add_language_space(self, encoder: Encoder) -> None:
-        """Also embed for queries in other languages."""
-        cached = CachedEncoder(encoder, self._cache, precision=precision_of(encoder))
-        self._languages = MultilingualWriter(self._paths, self._scratch, cached)
+    def add_language_space(self, encoder: Encoder, index: EarlierIndex | None) -> None:
+        """Also embed for queries in other languages; what an earlier index holds is taken from it."""
+        precision = precision_of(encoder)
+        cached = CachedEncoder(encoder, self._cache, precision=precision)
+        earlier = index.cards(encoder.identity, precision) if index is not None else None
+        self._languages = MultilingualWriter(self._paths, cached, earlier=earlier)
 
     def read_cards(self, *, progress: bool) -> None:
         """Read, embed and write all cards, showing how far, how fast and how long still."""
@@ -179,7 +180,6 @@ class _Build:
         if self._small is not None:
             self._small.write(self._paths.root, space, earlier)
         self._ledger.close()
-        shutil.rmtree(self._scratch)
         seal(self._paths, self._manifest(spaces))
         return BuildReport(
             folder=self._paths.root,
@@ -198,9 +198,10 @@ class _Build:
 
     def _add(self, cards: Sequence[TaskCard]) -> None:
         analyses: Sequence[CardAnalysis] = self._analyser.analyse(cards)
-        for card, embedded, analysis in zip(cards, self._embedder.embed(cards), analyses, strict=True):
-            self._space.add(embedded.passages, embedded.vectors, embedded.tokens)
-            self._ledger.add(embedded.ledger_of(card.task_id))
+        embedded = self._embedder.embed(cards)
+        self._space.add(embedded)
+        self._ledger.add((card.task_id, own.ledger) for card, own in zip(cards, embedded, strict=True))
+        for card, analysis in zip(cards, analyses, strict=True):
             self._lexical.add(analysis.words)
             self._cues[self._row] = analysis.cues
             if self._small is not None:
@@ -231,6 +232,7 @@ class _Build:
             },
             "recipe": recipe(),
             "spaces": spaces,
+            "ledger": {"seen": self._ledger.seen, "dropped": self._ledger.dropped},
             "libraries": library_versions(),
         }
 

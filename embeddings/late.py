@@ -45,10 +45,10 @@ class CardTokens:
     `seen` are the ids of all tokens of all the card's passages, ascending; they give the document frequencies.
     """
 
-    ids: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    ids: NDArray[np.integer[Any]]
+    groups: NDArray[np.integer[Any]]
     vectors: NDArray[np.floating[Any]]
-    seen: NDArray[np.int64]
+    seen: NDArray[np.integer[Any]]
 
     @classmethod
     def pool(
@@ -67,10 +67,15 @@ class CardTokens:
         return cls(pairs[1], pairs[0], _unit(sums), every)
 
     @classmethod
-    def joined(cls, groups: Sequence[CardTokens], seen: NDArray[np.int64]) -> CardTokens:
+    def joined(cls, groups: Sequence[CardTokens], seen: NDArray[np.integer[Any]]) -> CardTokens:
         """Return the tokens of several groups, given in the order of the groups, as those of one card."""
         ids, numbers, vectors = zip(*((one.ids, one.groups, one.vectors) for one in groups), strict=True)
         return cls(np.concatenate(ids), np.concatenate(numbers), np.concatenate(vectors), seen)
+
+    def of_group(self, group: TokenGroup) -> CardTokens:
+        """Return the tokens of one group alone, without those that were seen."""
+        own = self.groups == group
+        return CardTokens(self.ids[own], self.groups[own], self.vectors[own], np.zeros(0, np.int64))
 
     def halved(self) -> CardTokens:
         """Return the tokens with vectors rounded to half precision, in which they are kept."""
@@ -224,35 +229,41 @@ def spans(starts: NDArray[np.int64], cards: NDArray[np.int64]) -> tuple[NDArray[
 class LateWriter:
     """Writes the index of cards that come one after the other; their vectors never stand in memory together."""
 
-    def __init__(self, folder: Path, scratch: Path, dimension: int) -> None:
+    def __init__(self, folder: Path, pooled: Path, dimension: int) -> None:
         """Begin an index.
 
         Args:
             folder: where it is to stand.
-            scratch: a folder for what is only needed until it is done.
+            pooled: the file for the tokens' full vectors, in half precision; searches don't need it.
             dimension: of the encoder's space.
         """
         self._folder = folder
-        self._pooled = GrowingArray(scratch / "pooled.npy", np.float16, dimension)
+        self._pooled = GrowingArray(pooled, np.float16, dimension)
         self._tokens = GrowingArray(folder / "tokens.npy", np.int32)
         self._discount = GrowingArray(folder / "discount.npy", np.float32)
         self._starts = [0]
         self._frequency = np.zeros(1, dtype=np.int64)
         self._products = np.zeros((dimension, dimension), dtype=np.float64)
         self._waiting: list[NDArray[np.floating[Any]]] = []
+        self._rows_waiting = 0
 
-    def add(self, card: CardTokens) -> None:
-        """Add the next card; its vectors are kept in half precision."""
-        self._pooled.append(card.vectors)
-        self._tokens.append(card.ids)
-        self._discount.append(np.where(card.groups == TokenGroup.STEPS, STEPS_DISCOUNT, 0.0))
-        self._starts.append(self._starts[-1] + len(card.ids))
-        if len(card.seen) and card.seen[-1] >= len(self._frequency):
-            self._frequency = np.pad(self._frequency, (0, int(card.seen[-1]) + 1 - len(self._frequency)))
-        self._frequency[card.seen] += 1
-        self._waiting.append(card.vectors)
-        if sum(map(len, self._waiting)) >= _SUMMED:
-            self._sum_up()
+    def add(self, cards: Sequence[CardTokens]) -> None:
+        """Add the next cards; their vectors are kept in half precision."""
+        if not cards:
+            return
+        self._pooled.append(np.concatenate([card.vectors for card in cards], dtype=np.float16, casting="same_kind"))
+        self._tokens.append(np.concatenate([card.ids for card in cards]))
+        groups = np.concatenate([card.groups for card in cards])
+        self._discount.append(np.where(groups == TokenGroup.STEPS, STEPS_DISCOUNT, 0.0))
+        seen = np.bincount(np.concatenate([card.seen for card in cards]), minlength=len(self._frequency))
+        seen[: len(self._frequency)] += self._frequency
+        self._frequency = seen
+        for card in cards:
+            self._starts.append(self._starts[-1] + len(card.ids))
+            self._waiting.append(card.vectors)
+            self._rows_waiting += len(card.vectors)
+            if self._rows_waiting >= _SUMMED:  # after the same cards, whatever comes together: sums depend on it
+                self._sum_up()
 
     def close(self) -> None:
         """Close the files, also of a build that failed."""
@@ -287,6 +298,7 @@ class LateWriter:
         with threadpool_limits(1):  # see `_leading_directions`
             self._products += rows.T @ rows
         self._waiting.clear()
+        self._rows_waiting = 0
 
 
 def _leading_directions(products: NDArray[np.float64]) -> Vectors:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ from ale_semantic.texts import field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
 from .bundle import BundlePaths
-from .encoder import Encoder, EncoderIdentity, TextKind, Vectors
-from .late import CardTokens
+from .cached import CachedEncoder
+from .card_records import EmbeddedCard
+from .earlier import EarlierCards
+from .encoder import EncoderIdentity, TextKind, Vectors
 from .nano_e5 import NANO_E5, nano_e5_is_there
 from .passages import Passage, PassageKind, passage_columns
 from .registry import registry
@@ -27,6 +28,7 @@ from .space_writer import SpaceWriter
 
 BACKGROUND = "background.npy"
 ROLE, _MULTILINGUAL = "role", "multilingual"
+_VERSION = "short 1"  # changed whenever the same card gives other passages
 _VIEWS = (Field.OVERVIEW, Field.TITLE, Field.SOFTWARE, Field.SUBDOMAIN)
 _SENTENCES = (Field.SUMMARY, Field.MUST_DO)
 
@@ -83,22 +85,34 @@ def speaks_many(identity: EncoderIdentity) -> bool:
 class MultilingualWriter:
     """Embeds cards for queries in other languages, and writes the space; each text is embedded once."""
 
-    def __init__(self, paths: BundlePaths, scratch: Path, encoder: Encoder) -> None:
-        """Begin the space in a generation, with an encoder that remembers what it embedded."""
-        self._encoder = encoder
+    def __init__(self, paths: BundlePaths, encoder: CachedEncoder, *, earlier: EarlierCards | None = None) -> None:
+        """Begin the space in a generation, with an encoder that remembers what it embedded, and an earlier index."""
+        self._encoder, self._earlier = encoder, earlier
         self._folder = paths.space(encoder.identity.key)
-        self._writer = SpaceWriter(paths, scratch, encoder.identity)
+        self._writer = SpaceWriter(paths, encoder.identity)
 
     def add(self, cards: Sequence[TaskCard]) -> None:
         """Add the next cards."""
-        split = [list(short_passages(row, card)) for row, card in enumerate(cards)]
-        texts = list(dict.fromkeys(passage.text for passages in split for passage in passages))
+        keys = [self._key(card) for card in cards]
+        found = self._earlier.unchanged(keys) if self._earlier is not None else {}
+        new = {key: card for key, card in zip(keys, cards, strict=True) if key not in found}
+        found |= self._embedded(new)
+        self._writer.add([found[key] for key in keys])
+
+    def _key(self, card: TaskCard) -> bytes:
+        return self._encoder.key(_VERSION, *(field_text(card, field) for field in (*_VIEWS, *_SENTENCES)))
+
+    def _embedded(self, cards: Mapping[bytes, TaskCard]) -> dict[bytes, EmbeddedCard]:
+        split = {key: list(short_passages(0, card)) for key, card in cards.items()}
+        texts = list(dict.fromkeys(passage.text for passages in split.values() for passage in passages))
         vectors = self._encoder.encode(texts, TextKind.DOCUMENT)
         place = {text: row for row, text in enumerate(texts)}
-        nothing = CardTokens.pool([], [], self._encoder.identity.dimension)
-        for passages in split:
-            rows = [place[passage.text] for passage in passages]
-            self._writer.add(passage_columns(passages), vectors[rows], nothing)
+        return {
+            key: EmbeddedCard.without_words(
+                key, passage_columns(passages), vectors[[place[passage.text] for passage in passages]]
+            )
+            for key, passages in split.items()
+        }
 
     def close(self) -> None:
         """Close the files, also of a build that failed."""
@@ -109,7 +123,7 @@ class MultilingualWriter:
         space = self._writer.finish()
         background = self._encoder.encode(background_queries(), TextKind.QUERY).mean(axis=0)
         np.save(self._folder / BACKGROUND, np.asarray(background, dtype=np.float32), allow_pickle=False)
-        return {**space.entry(None), ROLE: _MULTILINGUAL}
+        return {**space.entry(None), ROLE: _MULTILINGUAL, "precision": self._encoder.precision}
 
 
 def open_multilingual(paths: BundlePaths, manifest: dict[str, Any]) -> MultilingualSpace | None:

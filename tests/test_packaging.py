@@ -30,7 +30,7 @@ ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings"
 # those below. Patterns are relative to `ale_semantic`; the most specific one counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "types", "errors", "settings", "once"),
-    ("fields", "machine", "vocabulary*", "cards", "texts", "arrays", "products", "beside", "quick_import"),
+    ("fields", "machine", "vocabulary*", "cards", "texts", "arrays", "products", "beside", "quick_import", "leftovers"),
     ("sources*", "card_store", "card_gatherer", "catalogue"),
     ("analysis", "filters*", "facet*", "card_words", "lexical", "fusion", "languages", "glossary", "names"),
     ("embeddings*", "skill*", "bands", "evidence"),

@@ -48,7 +48,11 @@ def build(
     ] = None,
     cache: Annotated[
         bool,
-        typer.Option("--cache/--no-cache", help="Take from the embedding cache what it holds; keep the rest there."),
+        typer.Option(
+            "--cache/--no-cache",
+            help="Take from the embedding cache what it holds; keep the rest there. Without it, unchanged cards still "
+            "come from the index that is there: to embed all anew, name another --index.",
+        ),
     ] = True,
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Build even if nothing has changed, and draw the map anew.")
@@ -58,8 +62,9 @@ def build(
 ) -> None:
     """Build the index of a catalogue; only what changed is embedded again.
 
-    Whatever is embedded is kept in the cache (ALE_CACHE, at most ALE_CACHE_MB), for all indexes: a build that was
-    stopped goes on where it was. If nothing has changed, the index stands as it is.
+    Cards that are as they were are taken from the index that is there. Whatever is embedded is also kept in the cache
+    (ALE_CACHE, at most ALE_CACHE_MB), for all indexes: a build that was stopped goes on where it was. If nothing has
+    changed, the index stands as it is.
 
     Examples:
 

@@ -110,20 +110,23 @@ def thresholds_of(wording: float | None, closeness: float | None) -> TwinThresho
 def spool_folder(index: Path) -> Iterator[Path]:
     """Give a folder beside an index, on the same disk, for cards that are too many for memory.
 
+    Those that killed builds left there are removed.
+
     Raises:
         BundleError: if none can be made there.
     """
-    from tempfile import TemporaryDirectory
+    from contextlib import ExitStack
 
     from ale_semantic.errors import BundleError
+    from ale_semantic.leftovers import held_folder
 
-    try:
-        index.parent.mkdir(parents=True, exist_ok=True)
-        made = TemporaryDirectory(dir=index.parent, prefix=f".{index.name}-cards-")
-    except OSError as fault:
-        raise BundleError(f"{index}: can't be written: {fault.strerror or fault}") from None
-    with made as folder:
-        yield Path(folder)
+    with ExitStack() as stack:
+        try:
+            index.parent.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(held_folder(index.parent, f".{index.name}-cards-"))
+        except OSError as fault:
+            raise BundleError(f"{index}: can't be written: {fault.strerror or fault}") from None
+        yield folder
 
 
 def load_catalogue(

@@ -240,11 +240,16 @@ def test_a_rebuild_writes_the_same_bytes_as_a_first_build(tmp_path: Path, monkey
     assert [name for name, content in fresh.items() if rebuilt[name] != content] == []
 
 
-def test_without_the_cache_all_is_embedded_and_nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_cache_nothing_is_taken_from_it_and_nothing_kept(
+    first_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALE_CACHE", str(first_build / "cache"))
+    before = {path.name: path.read_bytes() for path in (first_build / "cache").iterdir()}
+    report = build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder(), cache=False)
+    assert report.embedded == len(toy_cards())
+    assert {path.name: path.read_bytes() for path in (first_build / "cache").iterdir()} == before
     monkeypatch.setenv("ALE_CACHE", str(tmp_path / "cache"))
-    for _ in range(2):
-        report = build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder(), cache=False, redraw=True)
-        assert report.embedded == len(toy_cards())
+    build_index(toy_catalogue(edited_cards()), tmp_path / "index", encoder=HashEncoder(), cache=False)
     assert not (tmp_path / "cache").exists()
 
 

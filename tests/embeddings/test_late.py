@@ -30,9 +30,8 @@ def card(group: TokenGroup, ids: list[int], *vectors: list[float]) -> CardTokens
 def written(cards: Sequence[CardTokens], dimension: int) -> LateIndex:
     """Return the index of cards, in memory."""
     with TemporaryDirectory() as folder:
-        writer = LateWriter(Path(folder) / "late", Path(folder) / "scratch", dimension)
-        for one in cards:
-            writer.add(one)
+        writer = LateWriter(Path(folder) / "late", Path(folder) / "pooled.npy", dimension)
+        writer.add(cards)
         made = writer.finish()
         return replace(made, **{name: np.array(getattr(made, name)) for name in ARRAYS})
 
