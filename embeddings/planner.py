@@ -15,9 +15,10 @@ MOST_FLAT = 50_000
 # A scan of 8-bit codes takes 40 ms a million passages and finds what an exact one finds; beyond this, inverted
 # lists leave out a part of it.
 MOST_CODES = 1_500_000
-# Gathering a row takes about 1 us, as much as looking at the filter's bits of 100 others: beyond so many passing rows
-# a scan of a million codes is as fast.
-MOST_GATHERED = 16_384
+# Gathering a row takes about 1 us, however many others there are; a scan looks at the filter's bit of each, and takes a
+# third of that for each that passes. Both took as long at 3,000 of 100,000 passages and at 10,000 of a million (ten asked
+# for; with 800 at 7,000 and 16,000), so the limit grows with the root of their number, as far as was measured.
+MOST_GATHERED, GATHERED_GROWTH = 16_384, 10.0
 # A query probes such a share of the inverted lists where all rows pass: of two million, that finds 99.0 % of the ten
 # best (a quarter 96.5 %, 30 % 98.2 %), in a third more time than a quarter takes. The fewer pass, the farther off lie
 # the nearest of them, so the share grows with the filter's narrowness: to 0.37 where 5 % pass, which finds 99.7 %.
@@ -47,11 +48,16 @@ def plan_search(kind: PlanKind, passages: int, passing: int) -> Step:
         passages: all passages.
         passing: those that pass the filter.
     """
-    if passing <= MOST_GATHERED and (passing < passages or kind is not PlanKind.FLAT):
+    if passing <= most_gathered(passages) and (passing < passages or kind is not PlanKind.FLAT):
         return Step(PlanKind.GATHER)
     if kind is not PlanKind.LISTS:
         return Step(kind)
     return Step(kind, min(1.0, LEAST_PROBED * (passages / passing) ** PROBED_GROWTH))
+
+
+def most_gathered(passages: int) -> int:
+    """Return up to how many passing rows are gathered, of so many passages."""
+    return min(MOST_GATHERED, int(GATHERED_GROWTH * math.sqrt(passages)))
 
 
 def list_count(passages: int) -> int:

@@ -71,11 +71,15 @@ def brute_force(query: Vectors, mask: Mask, k: int) -> list[int]:
     ("kind", "passages", "passing", "step"),
     [
         (PlanKind.FLAT, 1000, 1000, Step(PlanKind.FLAT)),
-        (PlanKind.FLAT, 1000, 999, Step(PlanKind.GATHER)),
-        (PlanKind.FLAT, MOST_FLAT, MOST_GATHERED + 1, Step(PlanKind.FLAT)),
+        (PlanKind.FLAT, 1000, 300, Step(PlanKind.GATHER)),
+        (PlanKind.FLAT, 1000, 999, Step(PlanKind.FLAT)),
+        (PlanKind.FLAT, MOST_FLAT, 3000, Step(PlanKind.FLAT)),
+        (PlanKind.CODES, 10**5, 3000, Step(PlanKind.GATHER)),
+        (PlanKind.CODES, 10**5, 5700, Step(PlanKind.CODES)),  # gathered in 5 ms, scanned in 3
         (PlanKind.CODES, 10**6, 10**6, Step(PlanKind.CODES)),
-        (PlanKind.CODES, 10**6, MOST_GATHERED + 1, Step(PlanKind.CODES)),
-        (PlanKind.CODES, 10**6, MOST_GATHERED, Step(PlanKind.GATHER)),
+        (PlanKind.CODES, 10**6, 10_001, Step(PlanKind.CODES)),
+        (PlanKind.CODES, 10**6, 10_000, Step(PlanKind.GATHER)),
+        (PlanKind.LISTS, 10**7, MOST_GATHERED, Step(PlanKind.GATHER)),
         (PlanKind.LISTS, 10**7, 10**7, Step(PlanKind.LISTS, LEAST_PROBED)),
         (PlanKind.LISTS, 10**7, 10**5, Step(PlanKind.LISTS, LEAST_PROBED * 100**PROBED_GROWTH)),
         (PlanKind.LISTS, 10**7, 0, Step(PlanKind.GATHER)),
@@ -83,6 +87,11 @@ def brute_force(query: Vectors, mask: Mask, k: int) -> list[int]:
 )
 def test_the_plan_follows_from_the_counts(kind: PlanKind, passages: int, passing: int, step: Step) -> None:
     assert plan_search(kind, passages, passing) == step
+
+
+def test_the_more_passages_the_more_are_gathered_up_to_a_limit() -> None:
+    limits = [planner.most_gathered(passages) for passages in (0, 10, 10**3, 10**5, 10**6, 10**7, 10**9)]
+    assert limits == [0, 31, 316, 3162, 10_000, MOST_GATHERED, MOST_GATHERED]
 
 
 def test_fewer_passing_rows_never_mean_fewer_lists() -> None:
