@@ -15,9 +15,9 @@ MOST_FLAT = 50_000
 # A scan of 8-bit codes takes 40 ms a million passages and finds what an exact one finds; beyond this, inverted
 # lists leave out a part of it.
 MOST_CODES = 1_500_000
-# Gathering a row takes about 1 us, however many others there are; a scan looks at the filter's bit of each, and takes a
-# third of that for each that passes. Both took as long at 3,000 of 100,000 passages and at 10,000 of a million (ten asked
-# for; with 800 at 7,000 and 16,000), so the limit grows with the root of their number, as far as was measured.
+# Gathering a row takes about 1 us, however many others there are; a scan looks at the filter's bit of each, and takes
+# a third of that for each that passes. Both took as long at 3,000 of 100,000 passages and at 10,000 of a million (for
+# the ten best; for 800 at 7,000 and 16,000): the limit grows with the root of their number, as far as was measured.
 MOST_GATHERED, GATHERED_GROWTH = 16_384, 10.0
 # A query probes such a share of the inverted lists where all rows pass: of two million, that finds 99.0 % of the ten
 # best (a quarter 96.5 %, 30 % 98.2 %), in a third more time than a quarter takes. The fewer pass, the farther off lie
