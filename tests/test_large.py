@@ -170,5 +170,5 @@ def test_the_plan_is_told(exact: Engine, engine: Engine) -> None:
     assert exact.search("ledger", mode=Mode.LEXICAL).plan is None
     found = engine.search("ledger", where="domain = legal", k=3).plan
     assert found is not None
-    assert found.kind is PlanKind.GATHER
+    assert found.kind is PlanKind.FLAT
     assert 0 < found.candidates < 79
