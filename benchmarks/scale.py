@@ -2,15 +2,16 @@
 
     python benchmarks/scale.py --scratch FOLDER [--sizes 1e3 1e5 1e6 1e7] [--json FILE] [--markdown FILE] [--plot FILE]
 
-Each size runs in a process of its own, so that its memory is its own. The vectors are synthetic (`synthetic.py`) and
-are written to the scratch folder (16 GB for 10 million passages), and removed afterwards unless --keep is given.
+Each size runs in a process of its own. The vectors are synthetic (`synthetic.py`) and are written to the scratch folder
+(16 GB for 10 million passages), and removed afterwards unless --keep is given.
+
+Memory is that of yet another process, which does nothing but open the index and search (`scale_memory.py`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scale_memory import keep_questions, memory_of_search
 from scale_report import markdown, plot
 from synthetic import Corpus, card_masks, facet_cards, make_corpus, make_queries
 
@@ -48,7 +50,9 @@ def main() -> None:
         print(f"{int(float(size)):,} passages ...", file=sys.stderr, flush=True)
         command = [sys.executable, __file__, "--one", size, "--scratch", options.scratch]
         done = subprocess.run([*command, "--queries", str(options.queries)], stdout=subprocess.PIPE, check=True)
-        results.append(json.loads(done.stdout.splitlines()[-1]))
+        # Now that no other process has the vectors mapped, memory is that of the one that opens them.
+        memory = memory_of_search(_folder(options.scratch, int(float(size))))
+        results.append(json.loads(done.stdout.splitlines()[-1]) | {"memory": memory})
         print(json.dumps(results[-1], indent=1), file=sys.stderr, flush=True)
         if not options.keep:
             shutil.rmtree(_folder(options.scratch, int(float(size))))
@@ -73,7 +77,7 @@ def measure(passages: int, scratch: Path, queries: int) -> dict[str, Any]:
     masks = [(share, np.repeat(mask, np.diff(corpus.starts)), mask) for share, mask in card_masks(corpus)]
     exact = exact_best(corpus, asked, [mask for _, mask, _ in masks])
     table = FacetTable.from_cards(facet_cards(corpus))
-    before = _memory()
+    keep_questions(folder, asked, [mask for _, mask, _ in masks])
     backend = FaissBackend.open(folder)
     cases = []
     for place, (share, mask, cards) in enumerate(masks):
@@ -95,7 +99,6 @@ def measure(passages: int, scratch: Path, queries: int) -> dict[str, Any]:
                 "facets": _facet_time(table, cards),
             }
         )
-    after = _memory()
     figures: dict[str, Any] = {
         "passages": len(corpus.vectors),
         "cards": corpus.cards,
@@ -104,8 +107,6 @@ def measure(passages: int, scratch: Path, queries: int) -> dict[str, Any]:
         **built,
         "index_mb": (folder / INDEX).stat().st_size / 1e6,
         "vectors_mb": (folder / VECTORS).stat().st_size / 1e6,
-        "anonymous_mb": after["RssAnon"] - before["RssAnon"],
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
         "cases": cases,
     }
     if passages <= _MOST_IN_MEMORY:
@@ -215,18 +216,6 @@ def _facet_time(table: FacetTable, mask: Mask) -> float:
         table.counts(matching=mask)
         times.append((time.perf_counter() - started) * 1000)
     return float(np.median(times))
-
-
-def _memory() -> dict[str, float]:
-    """Return this process's memory by kind in MB; zeros where the system doesn't tell."""
-    found = {"RssAnon": 0.0, "RssFile": 0.0}
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name in found:
-                found[name] = int(value.split()[0]) / 1e3
-    return found
 
 
 def _folder(scratch: Path, passages: int) -> Path:

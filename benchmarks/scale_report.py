@@ -23,18 +23,29 @@ def markdown(results: list[dict[str, Any]]) -> str:
             )
     lines += [
         "",
-        "| passages | tasks | index s (CPU) | index MB | vectors MB | memory of its own MB | peak of the run MB |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
+        "| passages | tasks | index s (CPU) | index MB | vectors MB | before opening MB | proportional MB | private MB "
+        "| of it written MB |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for result in results:
         cells = [
             f"{result['passages']:,}",
             f"{result['cards']:,}",
             f"{result['build_s']:.0f} ({result['build_cpu_s']:.0f})",
-            *(f"{result[name]:.0f}" for name in ("index_mb", "vectors_mb", "anonymous_mb", "peak_mb")),
+            *(f"{result[name]:.0f}" for name in ("index_mb", "vectors_mb")),
+            *_memory(result["memory"]),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, *_approximate(results)]) + "\n"
+
+
+def _memory(found: dict[str, dict[str, float]] | None) -> list[str]:
+    """Return the cells of a searching process's memory; dashes where the system doesn't tell."""
+    if found is None:
+        return ["-"] * 4
+    after = found["after"]
+    kinds = (after["proportional_mb"], after["private_mb"], after["written_mb"])
+    return [f"{value:.0f}" for value in (found["before"]["proportional_mb"], *kinds)]
 
 
 def _approximate(results: list[dict[str, Any]]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ale_semantic import leftovers
+from ale_semantic.cli.options import spool_folder
 from ale_semantic.leftovers import held_folder
 
 PREFIX = ".index-cards-"
@@ -87,6 +88,17 @@ def test_a_folder_just_made_isnt_taken_for_a_dead_ones(tmp_path: Path) -> None:
     age(folder, 3600)
     leftovers.remove_dead(tmp_path, PREFIX)
     assert not folder.exists()
+
+
+def test_a_build_removes_the_cards_that_a_killed_one_left_beside_the_index(tmp_path: Path) -> None:
+    for name in (".index-cards-dead", ".other-cards-dead"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / leftovers.LOCK).touch()
+        (tmp_path / name / "ordered.jsonl").write_text("cards")
+        age(tmp_path / name, 3600)
+    with spool_folder(tmp_path / "index") as folder:
+        assert {path.name for path in tmp_path.iterdir()} == {folder.name, ".other-cards-dead"}
+    assert [path.name for path in tmp_path.iterdir()] == [".other-cards-dead"]
 
 
 def test_a_link_and_a_file_of_that_name_are_left(tmp_path: Path) -> None:
