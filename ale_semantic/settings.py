@@ -6,7 +6,7 @@
 | ALE_INDEX       | the folder of the index bundle                      | `index` in the user's cache      |
 | ALE_MODEL       | the encoder: a registry name or a local folder      | `minilm`                         |
 | ALE_HUB_TIMEOUT | seconds to wait for the Hub when `auto` asks it     | `3`                              |
-| ALE_CACHE       | the folder of the embedding cache                   | the user's cache                 |
+| ALE_CACHE       | the folder of vectors and exported encoders kept    | the user's cache                 |
 | ALE_CACHE_MB    | megabytes that a build leaves in the embedding cache | `4096`                          |
 """
 
@@ -90,6 +90,12 @@ def cache_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("ale-semantic", appauthor=False))
+
+
+def encoders_folder() -> Path:
+    """Return the folder in which exported encoders are kept for other indexes (not created)."""
+    folder = os.environ.get(CACHE_VARIABLE, "")
+    return (Path(folder) if folder else cache_folder()) / "encoders"
 
 
 def default_index() -> Path:

@@ -25,10 +25,11 @@ from ale_semantic.embeddings.batches import equal_length_batches
 from ale_semantic.embeddings.build import BuildReport
 from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.embeddings.encoder import TextKind
-from ale_semantic.embeddings.export import serving_encoder
 from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
+from ale_semantic.embeddings.samples import sample_texts
+from ale_semantic.embeddings.serving import Exports, serving_encoder
 from ale_semantic.embeddings.space import VectorSpace
-from ale_semantic.settings import DEFAULT_MODEL
+from ale_semantic.settings import DEFAULT_MODEL, encoders_folder
 
 _BARE_BATCH = 32  # what libraries take by default
 
@@ -78,9 +79,11 @@ def passages_of(folder: Path) -> list[str]:
 
 def measure(catalogue: Catalogue, model: str, work: Path) -> dict[str, Any]:
     """Measure all of it in a folder."""
-    encoder, notices = serving_encoder(model, None, lambda: [card.summary for card in catalogue])
+    exports = Exports(lambda identity: work / "encoder", kept=encoders_folder())
+    serving = serving_encoder(model, exports, lambda: sample_texts(catalogue.cards))
+    encoder = serving.encoder
     if not isinstance(encoder, OnnxEncoder):
-        raise SystemExit(f"the model could not be exported: {notices}")
+        raise SystemExit(f"the model could not be exported: {serving.refused}")
     reports: list[BuildReport] = []
 
     def build(cards: Catalogue) -> Spent:

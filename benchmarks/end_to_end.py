@@ -46,7 +46,7 @@ def build(given: argparse.Namespace) -> dict[str, Any]:
     report = build_index(
         catalogue,
         given.folder / "index",
-        encoder=_encoder(given.encoder),
+        encoder=_encoder(given),
         multilingual=False,
         progress=sys.stderr.isatty(),
     )
@@ -68,7 +68,7 @@ def search(given: argparse.Namespace) -> dict[str, Any]:
     started = time.monotonic()
     from ale_semantic import Engine
 
-    engine = Engine.open(given.folder / "index", encoder=_encoder(given.encoder))
+    engine = Engine.open(given.folder / "index", encoder=_encoder(given))
     opened = time.monotonic() - started
     queries = [card["title"] for card in generated_cards(_QUERIES, seed=77)]
     engine.search(queries[0])
@@ -109,14 +109,19 @@ def edit(given: argparse.Namespace) -> dict[str, Any]:
     return {}
 
 
-def _encoder(name: str) -> Any:
-    if name == "static":
+def _encoder(given: argparse.Namespace) -> Any:
+    """Return the encoder: an exported one is compared on the cards' own texts, and kept in the benchmark's folder."""
+    if given.encoder == "static":
         from static_encoder import StaticEncoder
 
         return StaticEncoder()
-    from ale_semantic.embeddings.export import serving_encoder
+    from ale_semantic import Catalogue
+    from ale_semantic.embeddings.samples import sample_texts
+    from ale_semantic.embeddings.serving import Exports, serving_encoder
 
-    return serving_encoder(name, None, lambda: ["a text", "another text"])[0]
+    exports = Exports(lambda identity: given.folder / "encoder", kept=given.folder / "cache" / "encoders")
+    serving = serving_encoder(given.encoder, exports, lambda: sample_texts(Catalogue.load(_cards(given.folder)).cards))
+    return serving.encoder
 
 
 def _cards(folder: Path) -> Path:

@@ -8,7 +8,6 @@ from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +17,31 @@ from ale_semantic.catalogue import Catalogue
 from ale_semantic.errors import BundleError
 from ale_semantic.evidence import measure_background
 from ale_semantic.lexical import LexicalBuilder
-from ale_semantic.settings import DEFAULT_MODEL, CacheSettings
+from ale_semantic.settings import DEFAULT_MODEL, CacheSettings, encoders_folder
 from ale_semantic.skill_definitions import load_skills
 from ale_semantic.skills import assign_skills
-from ale_semantic.texts import field_text, sentences
+from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 from .atlas import Atlas
 from .build_report import BuildReport, LedgerWriter, recipe, unchanged
-from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_generation, open_generation, seal
+from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_generation, seal
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
 from .card_analysis import CardAnalyser, CardAnalysis
+from .digests import recording
 from .earlier import EarlierIndex
 from .embedding import CardEmbedder
-from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, checked_device
-from .export import serving_encoder
+from .encoder import Encoder, checked_device
 from .multilingual import MultilingualWriter, chosen_model
-from .nano_e5 import load_encoder
-from .onnx_encoder import MODEL_FILE, OnnxEncoder
 from .relatedness import MOST_CARDS
+from .samples import sample_texts
+from .serving import EarlierExport, Exports, Serving, serving_encoder
 from .small_catalogue import SmallCatalogue
 from .space import VectorSpace
 from .space_writer import SpaceWriter
 from .tables import TableWriter
 
-_SAMPLES = 500  # texts on which an exported encoder is compared with its original
-_SAMPLED_CARDS = 500  # the first cards, from which they come
-_LONG_SAMPLES = 10  # of them whole prompts
 _BLOCK_CHARACTERS = 200_000  # of the cards that are read, embedded and written together
 _BACKGROUND_CARDS = 1024  # on so many, evenly spread, the background is measured
 
@@ -73,13 +69,16 @@ def build_index(
         folder: the index folder.
         model: registry name, Hub name or local folder of the encoder.
         encoder: an encoder to use as it is, instead of `model`.
-        device: `cpu`, `cuda` ...; by default the exported encoder on the CPU, or where there is none, the best device.
+        device: where passages are embedded; by default on the CPU, by the exported encoder. On a GPU (`cuda`, `mps`)
+            the original does it, in half precision. Queries get the exported encoder all the same.
         progress: show a progress bar.
         wait: seconds to wait for another build of the same folder.
         multilingual: also embed for queries in other languages, with the given model or the usual one; by default
             if its package is installed and no `encoder` is given.
         cache: take from the embedding cache what it holds, and keep there what is embedded. With or without it, cards
-            that are as they were are taken from the index in the folder, if it is of the same model.
+            that are as they were are taken from the index in the folder, if it is of the same model. Without it
+            nothing is read or kept outside the folder, but for what the Hub's own cache holds: neither the exported
+            encoder nor digests of model files.
         redraw: build also if nothing has changed, and draw the map anew.
 
     Raises:
@@ -91,32 +90,36 @@ def build_index(
     checked_device(device)
     second = False if encoder and multilingual is None else multilingual
     if not redraw:
-        same = unchanged(catalogue, folder, encoder.identity if encoder else model, second)
+        with recording(cache):
+            same = unchanged(catalogue, folder, encoder.identity if encoder else model, second)
         if same is not None:
             return replace(same, seconds=time.monotonic() - started)
     settings = CacheSettings.from_environment()
     with (
+        recording(cache),
         new_generation(folder, wait=wait) as paths,
         EmbeddingCache.open(settings.folder if cache else None, limit=settings.limit) as memory,
     ):
-        chosen: Encoder | None = encoder
-        notices: tuple[str, ...] = ()
-        if chosen is None:
-            samples = partial(_samples, catalogue.cards)
-            chosen, notices = serving_encoder(model, _earlier_encoder(folder), samples, device=device)
-        cached = CachedEncoder(chosen, memory, precision=precision_of(chosen))
-        name = chosen_model(second, chosen.identity)
-        languages = load_encoder(name, device=device) if name is not None else None
+        exports = Exports(
+            lambda identity: paths.space(identity.key) / ENCODER,
+            EarlierExport.of(folder),
+            encoders_folder() if cache else None,
+        )
+        serve = partial(serving_encoder, exports=exports, samples=partial(sample_texts, catalogue.cards), device=device)
+        serving = Serving.given(encoder) if encoder is not None else serve(model)
+        cached = CachedEncoder(serving.encoder, memory, precision=serving.precision)
+        name = chosen_model(second, cached.identity)
+        languages = serve(name) if name is not None else None
         index = EarlierIndex.open(folder)
-        known = index.cards(cached.identity, precision_of(chosen)) if index is not None else None
+        known = index.cards(cached.identity, serving.precision) if index is not None else None
         with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory)) as build:
             if languages is not None:
                 build.add_language_space(languages, index)
             build.read_cards(progress=progress)
             earlier = None if redraw else _earlier_atlas(folder)
-            exported = chosen.folder if isinstance(chosen, OnnxEncoder) else None
-            report = build.finish(exported, notices, earlier)
-    notices = (*report.notices, *memory.notices)
+            report = build.finish(serving, earlier)
+    other = languages.notices if languages is not None else ()
+    notices = (*report.notices, *other, *memory.notices)
     return replace(report, folder=folder, seconds=time.monotonic() - started, notices=notices)
 
 
@@ -147,12 +150,11 @@ class _Build:
             if writer is not None:
                 writer.close()
 
-    def add_language_space(self, encoder: Encoder, index: EarlierIndex | None) -> None:
+    def add_language_space(self, serving: Serving, index: EarlierIndex | None) -> None:
         """Also embed for queries in other languages; what an earlier index holds is taken from it."""
-        precision = precision_of(encoder)
-        cached = CachedEncoder(encoder, self._cache, precision=precision)
-        earlier = index.cards(encoder.identity, precision) if index is not None else None
-        self._languages = MultilingualWriter(self._paths, cached, earlier=earlier)
+        cached = CachedEncoder(serving.encoder, self._cache, precision=serving.precision)
+        earlier = index.cards(cached.identity, serving.precision) if index is not None else None
+        self._languages = MultilingualWriter(self._paths, cached, serving, earlier=earlier)
 
     def read_cards(self, *, progress: bool) -> None:
         """Read, embed and write all cards, showing how far, how fast and how long still."""
@@ -163,18 +165,14 @@ class _Build:
                 if bar is not None:
                     bar.update(len(cards))
 
-    def finish(self, exported: Path | None, notices: tuple[str, ...], earlier: Atlas | None) -> BuildReport:
+    def finish(self, serving: Serving, earlier: Atlas | None) -> BuildReport:
         """Write what needs all cards, and seal the generation."""
         space = self._space.finish()
         skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
         skills.write(self._paths.root)
         self._tables.finish(skills)
         background = asdict(self._background(space))
-        entry = space.entry(exported) | {
-            "background": background,
-            "precision": precision_of(self._encoder.encoder),
-            "serving": list(notices),
-        }
+        entry = space.entry(serving.exported) | serving.entry() | {"background": background}
         spaces = [entry, *([self._languages.finish()] if self._languages is not None else [])]
         self._lexical.finish().write(self._paths.lexical)
         if self._small is not None:
@@ -191,9 +189,9 @@ class _Build:
             tokens_dropped=self._ledger.dropped,
             ledger_file=self._paths.ledger,
             model=space.identity,
-            exported=exported is not None,
+            exported=serving.exported is not None,
             seconds=0.0,
-            notices=notices,
+            notices=serving.notices,
         )
 
     def _add(self, cards: Sequence[TaskCard]) -> None:
@@ -237,11 +235,6 @@ class _Build:
         }
 
 
-def precision_of(encoder: Encoder) -> str:
-    """Return the type of number that an encoder computes with."""
-    return encoder.precision if isinstance(encoder, SentenceTransformerEncoder) else "float32"
-
-
 def _progress(cards: int) -> Any:
     from tqdm.auto import tqdm
 
@@ -262,17 +255,6 @@ def _blocks(cards: Iterable[TaskCard]) -> Iterator[list[TaskCard]]:
         yield block
 
 
-def _samples(cards: Iterable[TaskCard]) -> list[str]:
-    """Return texts on which an exported encoder must agree with the original: short ones, sentences, and long ones."""
-    first = list(islice(cards, _SAMPLED_CARDS))
-    short = [text for card in first for text in (card.title, card.summary, *card.must_do)]
-    short += [card.prompt[start:end] for card in first for start, end in sentences(card.prompt)]
-    long = [card.prompt for card in first[:: max(1, len(first) // _LONG_SAMPLES)]][:_LONG_SAMPLES]
-    every = list(dict.fromkeys(short))
-    step = max(1, len(every) // (_SAMPLES - len(long)))
-    return every[::step][: _SAMPLES - len(long)] + long
-
-
 def _earlier_atlas(folder: Path) -> Atlas | None:
     """Return the map of the index that is there; None if there is none that can be read."""
     root = current_root(folder)
@@ -280,13 +262,3 @@ def _earlier_atlas(folder: Path) -> Atlas | None:
         return Atlas.open(root) if root is not None else None
     except BundleError:
         return None
-
-
-def _earlier_encoder(folder: Path) -> Path | None:
-    """Return the folder of the encoder that the index there holds; None if there is none that is whole."""
-    try:
-        paths, manifest = open_generation(folder)
-        exported = paths.space(EncoderIdentity(**manifest["spaces"][0]["encoder"]).key) / ENCODER
-    except (BundleError, KeyError, TypeError):
-        return None
-    return exported if (exported / MODEL_FILE).is_file() else None

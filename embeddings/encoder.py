@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,45 +12,16 @@ from numpy.typing import NDArray
 from ale_semantic.errors import EncoderError
 
 from .batches import encode_in_batches
-from .digests import known_digest
+from .identity import EncoderIdentity, TextKind
+from .model_source import ModelSource, place_of, prefixes, settings_digest, weights_digest
 from .registry import ModelSpec, find_model, locate
-from .tokens import TOKENIZER_FILE, TextTokenizer
+from .tokens import TextTokenizer
 from .vectors import TokenVectors, Vectors
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 __all__ = ["Encoder", "EncoderIdentity", "SentenceTransformerEncoder", "TextKind", "TokenVectors", "Vectors"]
-_IDENTITY_FILES = ("*.safetensors", "*/*.safetensors", "config.json", "*/config.json", "modules.json", TOKENIZER_FILE)
-
-
-class TextKind(StrEnum):
-    """What a text is to the model: some are trained with other prefixes for queries and documents."""
-
-    QUERY = "query"
-    DOCUMENT = "document"
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderIdentity:
-    """Which model made a vector; two encoders with equal identities make equal vectors."""
-
-    name: str
-    revision: str
-    digest: str
-    dimension: int
-    max_tokens: int
-    query_prefix: str = ""
-    document_prefix: str = ""
-
-    def prefix(self, kind: TextKind) -> str:
-        """Return the text that stands before a query or a document."""
-        return self.query_prefix if kind is TextKind.QUERY else self.document_prefix
-
-    @property
-    def key(self) -> str:
-        """Return a short digest of the whole identity, fit for a file name."""
-        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()[:16]
 
 
 class Encoder(Protocol):
@@ -78,10 +46,13 @@ class Encoder(Protocol):
 class SentenceTransformerEncoder:
     """A sentence-transformers model from a local folder."""
 
-    def __init__(self, model: SentenceTransformer, identity: EncoderIdentity, folder: Path) -> None:
+    def __init__(
+        self, model: SentenceTransformer, identity: EncoderIdentity, folder: Path, source: ModelSource
+    ) -> None:
         """Keep a loaded model."""
         self.model = model
         self.folder = folder
+        self.source = source
         self._identity = identity
         self._tokenizer = TextTokenizer.open(folder)
 
@@ -89,12 +60,16 @@ class SentenceTransformerEncoder:
     def load(cls, name: str, *, device: str | None = None) -> SentenceTransformerEncoder:
         """Load a model by registry name, Hub name or folder.
 
+        Args:
+            name: of the model.
+            device: `cpu`, `cuda` ...; the CPU if none is asked for.
+
         Raises:
             EncoderError: if it can't be found, fetched or loaded, or its weights aren't the registered ones.
         """
         spec = find_model(name)
         folder = locate(spec)
-        chosen = checked_device(device) or _best_device()
+        chosen = checked_device(device) or "cpu"
         from sentence_transformers import SentenceTransformer
 
         try:
@@ -108,7 +83,8 @@ class SentenceTransformerEncoder:
             model.half()  # half the memory, several times the speed; what is embedded differs by some 1e-3
         if spec.max_tokens:
             model.max_seq_length = spec.max_tokens
-        return cls(model, _identity(spec, model, folder), folder)
+        source = ModelSource(place_of(spec), settings_digest(folder))
+        return cls(model, _identity(spec, model, folder), folder, source)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -152,22 +128,6 @@ class SentenceTransformerEncoder:
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), states
 
 
-def matches(name: str, identity: EncoderIdentity) -> bool:
-    """Tell, without loading it, whether the model of a name is the one of an identity.
-
-    Raises:
-        EncoderError: if the model can't be found.
-    """
-    spec = find_model(name)
-    same = (spec.name, spec.revision, spec.dimension or identity.dimension, spec.max_tokens or identity.max_tokens) == (
-        identity.name,
-        identity.revision,
-        identity.dimension,
-        identity.max_tokens,
-    )
-    return same and _weights_digest(locate(spec)) == identity.digest
-
-
 def checked_device(device: str | None) -> str | None:
     """Return the device that is asked for, after making sure that it is there; None for none.
 
@@ -209,32 +169,17 @@ def _load_options(device: str) -> dict[str, Any]:
     return {"device": device, "local_files_only": True, "model_kwargs": {"use_safetensors": True}}
 
 
-def _best_device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def _identity(spec: ModelSpec, model: SentenceTransformer, folder: Path) -> EncoderIdentity:
     dimension = model.get_embedding_dimension()
     if not dimension or (spec.dimension and dimension != spec.dimension):
         raise EncoderError(f"{spec.name}: the model has {dimension} dimensions, the registry says {spec.dimension}")
-    prompts = model.prompts or {}
+    query, document = prefixes(spec, folder)
     return EncoderIdentity(
         name=spec.name,
         revision=spec.revision,
-        digest=_weights_digest(folder),
+        digest=weights_digest(folder),
         dimension=dimension,
         max_tokens=int(model.max_seq_length or 512),
-        query_prefix=spec.query_prefix or prompts.get("query") or "",
-        document_prefix=spec.document_prefix or prompts.get("document") or prompts.get("passage") or "",
+        query_prefix=query,
+        document_prefix=document,
     )
-
-
-def _weights_digest(folder: Path) -> str:
-    """Return one digest over all weight files and module settings of the model."""
-    names = {path for pattern in _IDENTITY_FILES for path in folder.glob(pattern)}
-    digest = hashlib.sha256()
-    for path in sorted(names):
-        digest.update(f"{path.relative_to(folder)} {known_digest(path)}\n".encode())
-    return digest.hexdigest()

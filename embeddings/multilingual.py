@@ -23,6 +23,7 @@ from .encoder import EncoderIdentity, TextKind, Vectors
 from .nano_e5 import NANO_E5, nano_e5_is_there
 from .passages import Passage, PassageKind, passage_columns
 from .registry import registry
+from .serving import Serving
 from .space import VectorSpace
 from .space_writer import SpaceWriter
 
@@ -85,9 +86,11 @@ def speaks_many(identity: EncoderIdentity) -> bool:
 class MultilingualWriter:
     """Embeds cards for queries in other languages, and writes the space; each text is embedded once."""
 
-    def __init__(self, paths: BundlePaths, encoder: CachedEncoder, *, earlier: EarlierCards | None = None) -> None:
+    def __init__(
+        self, paths: BundlePaths, encoder: CachedEncoder, serving: Serving, *, earlier: EarlierCards | None = None
+    ) -> None:
         """Begin the space in a generation, with an encoder that remembers what it embedded, and an earlier index."""
-        self._encoder, self._earlier = encoder, earlier
+        self._encoder, self._serving, self._earlier = encoder, serving, earlier
         self._folder = paths.space(encoder.identity.key)
         self._writer = SpaceWriter(paths, encoder.identity)
 
@@ -123,7 +126,7 @@ class MultilingualWriter:
         space = self._writer.finish()
         background = self._encoder.encode(background_queries(), TextKind.QUERY).mean(axis=0)
         np.save(self._folder / BACKGROUND, np.asarray(background, dtype=np.float32), allow_pickle=False)
-        return {**space.entry(None), ROLE: _MULTILINGUAL, "precision": self._encoder.precision}
+        return {**space.entry(self._serving.exported), **self._serving.entry(), ROLE: _MULTILINGUAL}
 
 
 def open_multilingual(paths: BundlePaths, manifest: dict[str, Any]) -> MultilingualSpace | None:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MODEL_FILE = "model.onnx"
 WEIGHTS_FILE = "model.onnx.data"  # memory-mapped: only what a query looks at comes into memory
 IDENTITY_FILE = "encoder.json"
+EXPORT_RECORD = "export.json"  # beside an export that is kept for other indexes (`kept_exports`)
+EXPORT_VERSION = 4  # raised whenever files, inputs or outputs change: exports are then made anew
+INPUTS = ("input_ids", "attention_mask")
+OUTPUTS = ("sentence_embedding", "token_embeddings")
 _LEAST_EXTERNAL = 1024  # bytes of a weight that stands in the file of weights
 
 
@@ -63,10 +67,7 @@ class OnnxEncoder:
         """
         import onnxruntime
 
-        try:
-            identity = EncoderIdentity(**json.loads((folder / IDENTITY_FILE).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as fault:
-            raise EncoderError(f"{folder}: no exported encoder ({fault})") from None
+        identity = read_identity(folder)
         options = onnxruntime.SessionOptions()
         # Threads that spin between two queries would take the other core from the page and the index.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -80,6 +81,9 @@ class OnnxEncoder:
             )
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
+        outputs = {one.name for one in session.get_outputs()}
+        if not outputs.issuperset(OUTPUTS):
+            raise EncoderError(f"{folder / MODEL_FILE}: no exported encoder (its outputs are {', '.join(outputs)})")
         return cls(session, TextTokenizer.open(folder), identity, folder, workers=workers, padded=padded)
 
     @property
@@ -109,9 +113,7 @@ class OnnxEncoder:
         return self._tokenizer.spans(texts)
 
     def _run(self, tokens: NDArray[np.int64], mask: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
-        vectors, states = self._session.run(
-            ["sentence_embedding", "token_embeddings"], {"input_ids": tokens, "attention_mask": mask}
-        )
+        vectors, states = self._session.run(OUTPUTS, dict(zip(INPUTS, (tokens, mask), strict=True)))
         return np.asarray(vectors, dtype=np.float32), np.asarray(states, dtype=np.float32)
 
 
@@ -136,6 +138,18 @@ def write_optimised(graph: Path, folder: Path) -> None:
         onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as fault:  # see `OnnxEncoder.open`
         raise EncoderError(f"{graph}: can't be optimised: {str(fault).splitlines()[0]}") from None
+
+
+def read_identity(folder: Path) -> EncoderIdentity:
+    """Return which model an exported encoder is, without opening it.
+
+    Raises:
+        EncoderError: if the folder doesn't hold one.
+    """
+    try:
+        return EncoderIdentity(**json.loads((folder / IDENTITY_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as fault:
+        raise EncoderError(f"{folder}: no exported encoder ({fault})") from None
 
 
 def write_identity(folder: Path, identity: EncoderIdentity) -> None:

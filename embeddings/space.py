@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from ale_semantic.texts import field_text
 from ale_semantic.types import Field, TaskCard
 
 from .backend import FaissBackend
-from .bundle import ENCODER, LATE, PASSAGES, BundlePaths
+from .bundle import ENCODER, LATE, PASSAGES, BundlePaths, rebuild_hint
 from .encoder import Encoder, EncoderIdentity
 from .late import LateIndex, spans
-from .onnx_encoder import MODEL_FILE, OnnxEncoder
+from .onnx_encoder import EXPORT_RECORD, EXPORT_VERSION, MODEL_FILE, OnnxEncoder
 from .passages import Passage, PassageKind
 
 _FIELDS = tuple(Field)
@@ -79,7 +79,8 @@ class PassageTable:
 class VectorSpace:
     """Passages and vectors of one encoder; row i of the backend is passage i of the table.
 
-    `starts` is the first passage of each card and the end, shape (cards + 1,).
+    `starts` is the first passage of each card and the end, shape (cards + 1,). `source` finds the original model
+    again (`model_source`); blank in an index that doesn't say. `export` is the version of the exported encoder.
     """
 
     identity: EncoderIdentity
@@ -88,6 +89,8 @@ class VectorSpace:
     late: LateIndex
     starts: NDArray[np.int64]
     folder: Path | None = None
+    source: str = ""
+    export: int = EXPORT_VERSION
 
     @classmethod
     def of(
@@ -124,7 +127,8 @@ class VectorSpace:
                 f"{folder}: {len(columns)} passages of {identity.dimension} dimensions are listed, "
                 f"the index holds {backend.vectors.shape[0]} of {backend.vectors.shape[1]}"
             )
-        return cls.of(identity, PassageTable(columns), backend, late, cards=len(late.starts) - 1, folder=folder)
+        space = cls.of(identity, PassageTable(columns), backend, late, cards=len(late.starts) - 1, folder=folder)
+        return replace(space, source=entry.get("source", ""), export=entry.get("export", EXPORT_VERSION))
 
     def subset(self, cards: NDArray[np.int64]) -> VectorSpace:
         """Return the space of some cards alone, in memory."""
@@ -140,10 +144,13 @@ class VectorSpace:
         Args:
             exported: the folder of the exported encoder, if there is one.
         """
-        if exported is not None and self.folder is not None:
+        if exported is not None and self.folder is not None and exported != self.folder / ENCODER:
             # Of an earlier generation it is known that its files are whole; what lies elsewhere is better copied.
             earlier = self.folder.parents[2] in exported.parents
-            shutil.copytree(exported, self.folder / ENCODER, copy_function=_link if earlier else shutil.copy2)
+            copy = _link if earlier else shutil.copy2
+            shutil.copytree(
+                exported, self.folder / ENCODER, copy_function=copy, ignore=shutil.ignore_patterns(EXPORT_RECORD)
+            )
         return {
             "encoder": asdict(self.identity),
             "metric": "cosine",
@@ -160,14 +167,19 @@ class VectorSpace:
         Raises:
             EncoderError: if it can't be loaded.
             MissingExtraError: if it needs a package that isn't installed.
-            BundleMismatchError: if the model of that name has other weights now.
+            BundleMismatchError: if the model has other weights or settings now, or its export another version.
         """
-        if self.folder is not None and (self.folder / ENCODER / MODEL_FILE).is_file():
-            encoder: Encoder = OnnxEncoder.open(self.folder / ENCODER, workers=workers, padded=True)
-        else:
-            from .nano_e5 import load_encoder
+        index = self.folder.parents[2] if self.folder is not None else None
+        if self.folder is None or not (self.folder / ENCODER / MODEL_FILE).is_file():
+            from .originals import load_original
 
-            encoder = load_encoder(self.identity.name)
+            return load_original(self.identity, self.source, index)
+        if self.export != EXPORT_VERSION:
+            raise BundleMismatchError(
+                f"{index}: its exported encoder is of version {self.export}, this program's is {EXPORT_VERSION}; "
+                f"{rebuild_hint(self.folder.parents[2])}"
+            )
+        encoder = OnnxEncoder.open(self.folder / ENCODER, workers=workers, padded=True)
         require_same(encoder.identity, self.identity)
         return encoder
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -30,7 +31,10 @@ def build(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(help="cpu, cuda, mps; half precision on a GPU. By default the CPU, with the exported encoder."),
+        typer.Option(
+            help="Where passages are embedded: cuda or mps, by the original model in half precision; by default the "
+            "CPU, by the exported encoder, which answers queries in any case."
+        ),
     ] = None,
     revision: RevisionOption = None,
     skip_invalid: SkipOption = False,
@@ -50,8 +54,9 @@ def build(
         bool,
         typer.Option(
             "--cache/--no-cache",
-            help="Take from the embedding cache what it holds; keep the rest there. Without it, unchanged cards still "
-            "come from the index that is there: to embed all anew, name another --index.",
+            help="Take from the cache what it holds (vectors, exported encoders, digests of model files); keep the "
+            "rest there. Without it nothing is kept outside the index folder; unchanged cards and the encoder still "
+            "come from the index that is there: to make all anew, name another --index.",
         ),
     ] = True,
     redraw: Annotated[
@@ -63,8 +68,8 @@ def build(
     """Build the index of a catalogue; only what changed is embedded again.
 
     Cards that are as they were are taken from the index that is there. Whatever is embedded is also kept in the cache
-    (ALE_CACHE, at most ALE_CACHE_MB), for all indexes: a build that was stopped goes on where it was. If nothing has
-    changed, the index stands as it is.
+    (ALE_CACHE, at most ALE_CACHE_MB), for all indexes: a build that was stopped goes on where it was. Exported encoders
+    are kept there too, beyond that limit. If nothing has changed, the index stands as it is.
 
     Examples:
 
@@ -171,15 +176,32 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         show_json(shown)
         return
-    catalogue, space = manifest["catalogue"], manifest["spaces"][0]
-    model = space["encoder"]
+    catalogue = manifest["catalogue"]
     print(f"index      {folder} ({shown['bytes'] / 1e6:.0f} MB, all files whole)")
     print(f"catalogue  {catalogue['name']} {catalogue['revision'] or ''}, {catalogue['cards']} tasks")
     print(f"           fingerprint {catalogue['fingerprint']}")
-    print(
-        f"model      {model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages"
-    )
-    print(f"queries    {'exported encoder (ONNX Runtime)' if space['exported'] else 'sentence-transformers'}")
-    for reason in space["serving"]:
-        print(f"           {reason}")
+    for space in manifest["spaces"]:
+        for line in _space_lines(space):
+            print(line)
     print(f"built      {manifest['created']} with {', '.join(f'{k} {v}' for k, v in manifest['libraries'].items())}")
+
+
+def _space_lines(space: dict[str, Any]) -> Iterator[str]:
+    """Yield what one space was embedded with, what its queries are, and why that isn't the exported encoder."""
+    from ale_semantic.embeddings.multilingual import ROLE
+    from ale_semantic.embeddings.nano_e5 import NANO_E5
+
+    model = space["encoder"]
+    title = "languages" if ROLE in space else "model"
+    yield (
+        f"{title:<11}{model['name']}@{model['revision']}, {model['dimension']} dimensions, {space['passages']} passages"
+    )
+    if space["exported"]:
+        yield "queries    exported encoder (ONNX Runtime)"
+    elif model["name"] == NANO_E5:
+        yield "queries    the engine of its package"
+    else:
+        place = space.get("source")
+        yield f"queries    sentence-transformers{f', the model in {place}' if place else ''}"
+    for reason in space.get("serving", ()):
+        yield f"           {reason}"

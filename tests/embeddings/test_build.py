@@ -24,6 +24,7 @@ from ale_semantic.card_store import StoredCards
 from ale_semantic.cards import card_to_row
 from ale_semantic.embeddings.bundle import CURRENT, LOCK, has_index, open_generation
 from ale_semantic.embeddings.passages import LAYOUT_VERSION
+from ale_semantic.embeddings.serving import Serving
 from ale_semantic.errors import BundleError, BundleMismatchError
 from ale_semantic.types import SearchResult, TaskCard
 
@@ -204,7 +205,8 @@ def test_any_change_makes_a_new_index(folder: Path, change: str, monkeypatch: py
     elif change == "model":
         encoder = HashEncoder(digest="1" * 64)
     elif change == "languages":
-        monkeypatch.setattr(build, "load_encoder", lambda name, device: HashEncoder(name=name, dimension=32))
+        other = HashEncoder(name="many", dimension=32)
+        monkeypatch.setattr(build, "serving_encoder", lambda name, **options: Serving.given(other))
         languages = "many"
     elif change == "recipe":
         monkeypatch.setattr("ale_semantic.embeddings.build_report.ANALYSIS_VERSION", "another")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ale_semantic.embeddings.bundle import open_generation, seal
 from ale_semantic.embeddings.card_records import RECORDS, CardRecords
 from ale_semantic.embeddings.earlier import EarlierIndex
 from ale_semantic.embeddings.encoder import TextKind
+from ale_semantic.embeddings.serving import Serving
 from ale_semantic.types import TaskCard
 
 EDITED = "science/orbit_fit"
@@ -29,10 +31,10 @@ def edited_cards() -> list[TaskCard]:
     return [card if old.task_id == EDITED else old for old in toy_cards()]
 
 
-def built(folder: Path, cards: list[TaskCard], encoder: HashEncoder, languages: HashEncoder) -> BuildReport:
+def built(folder: Path, cards: Sequence[TaskCard], encoder: HashEncoder, languages: HashEncoder) -> BuildReport:
     """Build with both spaces and without the cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "load_encoder", lambda name, device: languages)
+        patch.setattr(build, "serving_encoder", lambda name, **options: Serving.given(languages))
         return build_index(toy_catalogue(cards), folder, encoder=encoder, multilingual="many", cache=False, redraw=True)
 
 

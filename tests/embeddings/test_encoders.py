@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,54 +14,17 @@ import pytest
 from toy import toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index
-from ale_semantic.cli.catalogues import info
 from ale_semantic.embeddings import encoder as encoder_module
-from ale_semantic.embeddings import export
 from ale_semantic.embeddings.batches import LEAST_ROWS
 from ale_semantic.embeddings.bundle import open_generation
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder, TextKind, checked_device
-from ale_semantic.embeddings.export import serving_encoder
 from ale_semantic.embeddings.onnx_encoder import OnnxEncoder
 from ale_semantic.errors import BundleError, EncoderError
 
 # The exporter and the model library beneath warn of their own future.
 pytestmark = pytest.mark.filterwarnings("ignore")
-DIMENSION, LONGEST = 32, 24
-NOT_TO_ANSWER = set(
-    "bm25s faiss gradio pandas pyarrow pydantic requests scipy sentence_transformers sklearn torch transformers".split()
-)
+DIMENSION, LONGEST = 32, 24  # of the model in conftest
 TEXTS = ["fit a comet's orbit", "lease", "", "word " * 60, "年报 ünïcode", "reconcile supplier invoices"]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Save a BERT of two layers with random weights and a word-piece tokenizer of the toys' words."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    # Looked up, not imported: where these classes live differs between versions of the libraries.
-    modules: Any = import_module("sentence_transformers.models")
-    transformers: Any = import_module("transformers")
-    folder = tmp_path_factory.mktemp("model")
-    words = sorted({word for card in toy_cards() for word in f"{card.title} {card.summary}".lower().split()})
-    letters = [f"{mark}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz'.,-0123456789" for mark in ("", "##")]
-    vocabulary = folder / "vocab.txt"
-    pieces = dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *words])
-    vocabulary.write_text("\n".join(pieces), encoding="utf-8")
-    torch.manual_seed(7)
-    config = transformers.BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=DIMENSION,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=48,
-        max_position_embeddings=64,
-    )
-    transformers.BertModel(config).save_pretrained(folder / "bert")
-    transformers.BertTokenizerFast(str(vocabulary)).save_pretrained(folder / "bert")
-    body = modules.Transformer(str(folder / "bert"), max_seq_length=LONGEST)
-    SentenceTransformer(modules=[body, modules.Pooling(DIMENSION)], device="cpu").save(str(folder / "tiny"))
-    return folder / "tiny"
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +32,9 @@ def encoder(model: Path) -> SentenceTransformerEncoder:
     return SentenceTransformerEncoder.load(str(model), device="cpu")
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one cache for all tests here: an export takes seconds."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    monkeypatch.setattr(export, "cache_folder", lambda: cache)
+def own_cache(shared_exports: None) -> None:
+    """Let all builds here find the export."""
 
 
 def test_vectors_are_unit_rows_and_the_same_alone_or_among_others(encoder: SentenceTransformerEncoder) -> None:
@@ -106,9 +60,7 @@ def test_a_model_that_would_cut_its_vectors_gives_whole_ones(
 
 
 @pytest.mark.parametrize("kind", TextKind)
-def test_texts_are_the_same_alone_or_padded_among_others(model: Path, kind: TextKind) -> None:
-    exported, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
-    assert isinstance(exported, OnnxEncoder)
+def test_texts_are_the_same_alone_or_padded_among_others(exported: OnnxEncoder, kind: TextKind) -> None:
     padding = OnnxEncoder.open(exported.folder, padded=True)
     texts = ["orbit", "fit the orbit of a comet", "orbit fit", "lease", "a lease of the land", "fit a lease"]
     together, words = padding.encode_tokens(texts, kind)
@@ -135,10 +87,10 @@ def test_spans_cut_nothing_off(encoder: SentenceTransformerEncoder) -> None:
     assert text[slice(*spans[-1])] in "orbit"
 
 
-def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransformerEncoder, model: Path) -> None:
-    exported, notices = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
-    assert isinstance(exported, OnnxEncoder)
-    assert (notices, exported.identity) == ((), encoder.identity)
+def test_the_exported_encoder_gives_the_same_vectors(
+    encoder: SentenceTransformerEncoder, exported: OnnxEncoder
+) -> None:
+    assert exported.identity == encoder.identity
     vectors, tokens = encoder.encode_tokens(TEXTS, TextKind.QUERY)
     copies, copied = exported.encode_tokens(TEXTS, TextKind.QUERY)
     np.testing.assert_allclose(copies, vectors, atol=1e-5)
@@ -146,64 +98,6 @@ def test_the_exported_encoder_gives_the_same_vectors(encoder: SentenceTransforme
         assert np.array_equal(one.ids, other.ids)
         np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-4)
     assert exported.token_spans(TEXTS) == encoder.token_spans(TEXTS)
-    # The next build takes it from the cache, without loading torch's model.
-    again, _ = serving_encoder(str(model), None, lambda: TEXTS)
-    assert isinstance(again, OnnxEncoder)
-    assert again.folder == exported.folder
-
-
-@pytest.fixture
-def differing(model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Let an export, copied as it takes seconds, be found to differ; return the cache that it would be kept in."""
-    ready, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
-    assert isinstance(ready, OnnxEncoder)
-
-    def copied(encoder: SentenceTransformerEncoder, folder: Path) -> None:
-        shutil.copytree(ready.folder, folder)
-
-    monkeypatch.setattr(export, "cache_folder", lambda: tmp_path / "none")
-    monkeypatch.setattr(export, "_export", copied)
-    monkeypatch.setattr(export, "TOLERANCE", -1.0)
-    return tmp_path / "none"
-
-
-def test_an_export_whose_vectors_differ_is_refused(model: Path, differing: Path) -> None:
-    served, (notice,) = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
-    assert isinstance(served, SentenceTransformerEncoder)
-    assert "the exported encoder's vectors differ by" in notice
-    assert "sentence-transformers will embed" in notice
-    assert not list((differing / "encoders").iterdir())  # nothing of it is kept
-
-
-@pytest.fixture(scope="module")
-def index(model: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build an index that holds its encoder."""
-    folder = tmp_path_factory.mktemp("asked") / "index"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(export, "cache_folder", lambda: cache)
-        build_index(toy_catalogue(), folder, model=str(model), multilingual=False)
-    return folder
-
-
-def test_answering_imports_no_heavy_library(index: Path) -> None:
-    asked = [
-        ["search", "fit a comet's orbit"],
-        ["search", "a comet's orbitt", "--where", "domain = science and tier is present", "--json"],
-        ["search", "ajustar la órbita de un cometa a las observaciones"],
-        ["search", "彗星の軌道を観測に合わせる"],
-        ["similar", "science/orbit_fit", "--text", "observations of a comet"],
-        ["facets", "domain", "--query", "orbit"],
-    ]
-    script = (
-        "import sys\nfrom ale_semantic.cli import main\n"
-        f"for sys.argv[1:] in {[[*arguments, '--index', str(index)] for arguments in asked]!r}:\n"
-        "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    loaded = set(done.stderr.split())
-    assert {"onnxruntime", "fasttext", "rapidfuzz"} <= loaded  # so much was needed
-    assert loaded & NOT_TO_ANSWER == set()
 
 
 def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path: Path) -> None:
@@ -218,7 +112,7 @@ def test_an_index_with_its_own_encoder_is_built_and_asked(model: Path, tmp_path:
 
 
 def test_what_an_edit_left_is_not_embedded_again_and_the_index_is_the_same(
-    model: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedded: list[str] = []
     own = OnnxEncoder.encode_tokens
@@ -227,7 +121,6 @@ def test_what_an_edit_left_is_not_embedded_again_and_the_index_is_the_same(
         embedded.extend(texts)
         return own(encoder, texts, kind, **options)
 
-    monkeypatch.setattr(export, "cache_folder", lambda: cache)
     first, *others = toy_cards()
     edited = [replace(first, prompt=f"{first.prompt} Then bring the poster to the printer."), *others]
     monkeypatch.setenv("ALE_CACHE", str(tmp_path / "one"))
@@ -292,8 +185,7 @@ def test_a_gpu_gets_half_precision(model: Path, monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -> None:
-    exported, _ = serving_encoder(str(model), None, lambda: TEXTS, device="cpu")
+def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(exported: OnnxEncoder) -> None:
     texts = [text for card in toy_cards() for text in (card.title, card.summary, card.prompt)]
     together, words = exported.encode_tokens(texts, TextKind.DOCUMENT)
     for start in range(0, len(texts), 5):
@@ -301,17 +193,6 @@ def test_vectors_are_the_same_bits_whatever_is_embedded_with_them(model: Path) -
         np.testing.assert_array_equal(some, together[start : start + 5])
         for one, other in zip(own, words[start : start + 5], strict=True):
             np.testing.assert_array_equal(one.vectors, other.vectors)
-
-
-@pytest.mark.usefixtures("differing")
-def test_a_refused_export_is_said_in_the_index(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "index"
-    report = build_index(toy_catalogue(toy_cards()[:2]), folder, model=str(model), multilingual=False)
-    assert not report.exported
-    info(folder)
-    said = capsys.readouterr().out
-    assert "queries    sentence-transformers" in said
-    assert "the exported encoder's vectors differ by" in said
 
 
 def test_a_folder_that_is_no_model_is_one_clear_error(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from ale_semantic.embeddings.multilingual import (
     speaks_many,
 )
 from ale_semantic.embeddings.nano_e5 import NANO_E5
+from ale_semantic.embeddings.serving import Serving
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import MissingExtraError
 from ale_semantic.types import Field, SearchResult
@@ -36,11 +37,11 @@ def second(monkeypatch: pytest.MonkeyPatch) -> HashEncoder:
     """Return the encoder that every second space gets."""
     encoder = HashEncoder(name=MODEL, dimension=32)
 
-    def load(name: str, *, device: str | None = None) -> Encoder:
+    def serve(name: str, **options: object) -> Serving:
         assert name == MODEL
-        return encoder
+        return Serving.given(encoder)
 
-    monkeypatch.setattr(build, "load_encoder", load)
+    monkeypatch.setattr(build, "serving_encoder", serve)
     monkeypatch.setattr(VectorSpace, "load_encoder", lambda self: encoder)
     return encoder
 

@@ -13,7 +13,6 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from ale_semantic.embeddings import encoder as encoders
 from ale_semantic.embeddings.digests import file_digest
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder
 from ale_semantic.embeddings.registry import WEIGHTS, ModelSpec, find_model, locate, registry
@@ -151,6 +150,5 @@ def test_a_model_that_cant_be_loaded_is_one_line(model: Path, monkeypatch: pytes
 
     # In the place of the real module, which takes seconds to import.
     monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Unloadable))
-    monkeypatch.setattr(encoders, "_best_device", lambda: "cpu")
     with pytest.raises(EncoderError, match=r"can't be loaded as a sentence-transformers model: header of .* is odd$"):
         SentenceTransformerEncoder.load(str(model))
