@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 LOCK = "in-use"  # held as long as the folder's maker lives
-_YOUNG = 60.0  # seconds in which a folder's maker may just be about to take its lock
+_YOUNG = 5.0  # seconds in which a folder's maker may just be about to take its lock
 _OLD = 24 * 3600.0  # seconds after which a folder without a lock is of a process that is gone
 
 

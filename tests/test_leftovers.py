@@ -58,7 +58,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_uses_is_not
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert used.is_dir()
-    age(used, 3600)
+    age(used, 10)
     with held_folder(tmp_path, PREFIX) as own:
         assert [path for path in tmp_path.iterdir() if path.is_dir()] == [own]
 
