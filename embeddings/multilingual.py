@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +23,11 @@ from .encoder import EncoderIdentity, TextKind, Vectors
 from .nano_e5 import NANO_E5, nano_e5_is_there
 from .passages import Passage, PassageKind, passage_columns
 from .registry import registry
-from .serving import Serving
 from .space import VectorSpace
 from .space_writer import SpaceWriter
+
+if TYPE_CHECKING:
+    from .serving import Serving
 
 BACKGROUND = "background.npy"
 ROLE, _MULTILINGUAL = "role", "multilingual"
