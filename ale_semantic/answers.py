@@ -8,7 +8,7 @@ from ale_semantic.bands import scales
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.explain import explain
 from ale_semantic.facets import FacetTable
-from ale_semantic.fusion import Mask, descending
+from ale_semantic.fusion import Mask
 from ale_semantic.question import Question
 from ale_semantic.ranking import Ranker, Ranking
 from ale_semantic.types import Band, Facet, Hit, Provenance, SearchPlan, SearchResult, Verdict, Why
@@ -43,7 +43,8 @@ def respond(
     scale = scales()[ranking.scale]
     # Cards that are the same come out the same but for the last bits, which differ from one time to the next.
     fused = np.round(ranking.fused, _DECIMALS)
-    scores = scale.scores(fused, ranking.evidence)
+    best = ranking.base(fused).max()  # on a later page of a large catalogue may stand a card that is better still
+    scores = scale.scores(np.minimum(fused, best), ranking.evidence)
     scores[list(exact)] = EXACT_SCORE
     standing = fused.copy()  # orders the cards: far up, scores come so near to 1 that they are equal
     standing[list(exact)] = np.inf
@@ -53,7 +54,7 @@ def respond(
     if question.page.min_band is not None:
         matching &= scale.levels(scores) >= _BAND_ORDER.index(question.page.min_band)
     counted = matching & question.mask
-    order = descending(standing, counted)
+    order = ranking.order(standing, counted)
     page = order[question.page.offset : question.page.offset + question.page.k]
     found, first = scores[page].tolist(), question.page.offset + 1
     reasons = explain(question.query, catalogue.cards, page, ranker, ranking, question.mask, exact)
@@ -61,7 +62,7 @@ def respond(
         Hit(catalogue.cards[row], score, scale.band(score), rank, why)
         for rank, (row, score, why) in enumerate(zip(page.tolist(), found, reasons, strict=True), start=first)
     ]
-    best = float(scores[question.mask].max(initial=-np.inf))
+    best = float(scores[ranking.first(question.mask)].max(initial=-np.inf))
     verdict = Verdict(str(scale.band(best))) if question.mask.any() else Verdict.FILTERED_OUT
     return _result(
         table, provenance, question, verdict, int(np.count_nonzero(counted)), tuple(hits), matching, ranking.plan

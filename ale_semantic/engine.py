@@ -17,7 +17,7 @@ from ale_semantic.catalogue import Catalogue
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.facets import FacetTable
-from ale_semantic.fusion import Mask, descending
+from ale_semantic.fusion import Mask
 from ale_semantic.languages import ENGLISH, detect_language
 from ale_semantic.lexical import LexicalIndex
 from ale_semantic.names import TaskNames
@@ -211,7 +211,7 @@ class Engine(EngineParts):
         texts = [""] * len(self.catalogue)
         if rows is None:
             return texts
-        for card in descending(ranking.fused, mask)[:DEPTH]:
+        for card in ranking.order(ranking.fused, mask)[:DEPTH]:
             texts[card] = space.passages.passage(int(rows[card]), self.catalogue.cards).text
         return texts
 
@@ -255,11 +255,12 @@ class Engine(EngineParts):
         """Rank as a step from the named task; None if no task clearly answers to the name."""
         mode, language = question.page.mode, question.language
         scope = self._scope(question)
+        scope = replace(scope, wanted=scope.wanted + 1)  # the named task is left out of the page
         named = self._rank(relation.target, mode, language, scope, skills=False)
         exact = self.names.named(relation.target)
-        row = min(exact) if exact else int(np.argmax(named.own))
+        row = min(exact) if exact else int(np.argmax(named.base(named.own)))
         scale = scales()[named.scale]
-        if not exact and scale.band(float(scale.scores(named.fused, named.evidence)[row])) is Band.NONE:
+        if not exact and scale.band(float(scale.scores(named.base(named.fused), named.evidence)[row])) is Band.NONE:
             return None
         whole = f"{relation.rest} {relation.target}" if relation.rest else relation.target
         also = self.ranker.neighbours([row], scope)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
 from ale_semantic.fusion import Mask, Scores, ranks
-from ale_semantic.ranking import Ranker, Ranking
+from ale_semantic.ranking import Ranker, Ranking, Stage
 from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
 from ale_semantic.types import Field, LegScore, PassageMatch, TaskCard, Why
 
@@ -36,7 +36,7 @@ def explain(
     """
     query_words = {word: stem(word) for word in words(query) if word not in STOP_WORDS}
     holders = {word: _of_page(page, ranker.lexical.cards_with(root)) for word, root in query_words.items()}
-    dense = _legs(ranking.dense, mask, page)
+    dense = _dense_legs(ranking, mask, page)
     lexical = _legs(ranking.lexical, mask & (ranking.lexical > 0) if ranking.lexical is not None else mask, page)
     passages = _dense_passages(page, cards, ranker, ranking)
     reasons = []
@@ -53,6 +53,21 @@ def _of_page(page: NDArray[np.int64], rows: NDArray[np.int32]) -> set[int]:
         return set()
     places = np.minimum(np.searchsorted(rows, page), len(rows) - 1)
     return set(page[rows[places] == page].tolist())
+
+
+def _dense_legs(ranking: Ranking, mask: Mask, page: NDArray[np.int64]) -> list[LegScore | None]:
+    """Return what the dense leg says of each card of a page; ranks count the cards scored no later than it was.
+
+    So a deeper page, for which more cards are scored, says the same of those before it.
+    """
+    if ranking.stages is None:
+        return _legs(ranking.dense, mask, page)
+    found: dict[int, LegScore | None] = {}
+    own = np.maximum(ranking.stages[page], Stage.PASSING)
+    for stage in np.unique(own):
+        rows = page[own == stage]
+        found.update(zip(rows.tolist(), _legs(ranking.dense, mask & (ranking.stages <= stage), rows), strict=True))
+    return [found[row] for row in page.tolist()]
 
 
 def _legs(scores: Scores | None, mask: Mask, page: NDArray[np.int64]) -> list[LegScore | None]:

@@ -1,44 +1,43 @@
 """Ranking a catalogue that is too large to score every card for every query.
 
-Candidates are found by the planned search of passages and by BM25; they alone get scores, and exactly those that
-`Ranker` would give, but that the components are standardised by a fixed sample of cards instead of by all. So a
-card's score depends neither on the filter nor on the page. Where a page lies beyond the candidates, or hits below a
-band are to be left out, all cards that pass the filter are scored, block by block.
+Candidates are found by the planned search of passages and by BM25 (`candidates`). They alone get scores: those that
+`Ranker` would give, but that what needs all cards is estimated by a fixed sample of them, the mean and deviation of
+each component and what the cards that are no candidates lend to related ones. So a card's score depends neither on
+the filter nor on the page. Cards are scored stage by stage, each stage by itself, so that a deeper page changes
+nothing in those before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import SIMILAR, Evidence
+from ale_semantic.candidates import Chosen, Finder, Words
 from ale_semantic.components import Component, see
 from ale_semantic.embeddings.late import spans
 from ale_semantic.embeddings.likeness import Likeness
 from ale_semantic.evidence import gather_evidence
-from ale_semantic.fusion import Scores, best_per_card, softmax
+from ale_semantic.fusion import Scores, best_per_card
 from ale_semantic.lexical import WeightedTerms
 from ale_semantic.once import Once
-from ale_semantic.pools import Norm, Parts, Pool, pool_of
+from ale_semantic.pools import Lenders, Norm, Parts, Pool, Rows, pool_of
 from ale_semantic.query_vectors import QueryVector
-from ale_semantic.ranking import EVERY_CARD, SHARPNESS, SPREAD, STEP_TIER, STEP_WISH, Ranker, Ranking, Scope
-from ale_semantic.types import Mode, PlanKind, SearchPlan
+from ale_semantic.ranking import EVERY_CARD, SPREAD, STEP_TIER, STEP_WISH, Ranker, Ranking, Scope, Stage
+from ale_semantic.types import Mode
 
 # Up to here every card is scored: 100,000 passages (2,000 cards) take 40 ms more than the encoder, and below it the
 # relatedness of all cards is at hand.
 MOST_EXACT_PASSAGES = 100_000
-CANDIDATES = 200  # cards by their passages: they hold 99 % of the best ten of exact ranking (docs/benchmarks.md)
-LEXICAL_CANDIDATES = 100  # cards by BM25
-MOST_CANDIDATES = 2000  # beyond so many, all cards that pass are scored
-_SAMPLE = 256  # cards by which components are standardised: their deviation is known to 5 %
-_LENDERS = 100  # best cards that lend to related ones: beyond them the softmax has next to nothing
+SAMPLE = 384  # cards that stand for all
 _BLOCK = 1024  # cards scored together: some 100 MB
 _SEED = 5
 
-Rows = NDArray[np.int64]
+Share = tuple[Pool, Parts, Scores]  # some cards, their components and own scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,14 @@ class LargeRanker(Ranker):
     domains: Once[NDArray[np.int32]]
     sample: Once[Pool]
     likeness: Once[Likeness]
+    finder: Finder
 
     @classmethod
     def over(cls, ranker: Ranker, domains: Once[NDArray[np.int32]]) -> LargeRanker:
         """Make one of a plain ranker; `domains` gives the code of each card's domain, shape (cards,)."""
         chosen = np.arange(ranker.cards)
-        if ranker.cards > _SAMPLE:
-            chosen = np.sort(np.random.default_rng(_SEED).choice(ranker.cards, size=_SAMPLE, replace=False))
+        if ranker.cards > SAMPLE:
+            chosen = np.sort(np.random.default_rng(_SEED).choice(ranker.cards, size=SAMPLE, replace=False))
         sample = Once(lambda: pool_of(ranker, chosen, domains.get()))
         return cls(
             space=ranker.space,
@@ -66,6 +66,7 @@ class LargeRanker(Ranker):
             domains=domains,
             sample=sample,
             likeness=Once(lambda: Likeness.measured(sample.get().views)),
+            finder=Finder(ranker.space),
         )
 
     def rank(
@@ -78,45 +79,46 @@ class LargeRanker(Ranker):
         skills: bool = True,
         scope: Scope = EVERY_CARD,
     ) -> Ranking:
-        """Score the candidates of a scope, or all that pass where the scope asks for more than candidates."""
+        """Score the candidates of a scope, and later stages where its page reaches beyond them."""
         if query is None:
             return Ranker.rank(self, terms, query, mode, unknown=unknown, skills=skills)
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
-        base, rows, plan = self._chosen(query.vector[None, :], words, scope)
+        first = Words(words, Once(lambda: self._asked(query))) if words is not None else None
+        chosen = self.finder.chosen(query.vector[None, :], first, scope)
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)
         norm = Norm.of(sample, weights, words)
-        few = list(self._pools(rows)) if len(rows) <= _BLOCK else None
-        scored = [self._scored(pool, query, words, norm, skills=skills) for pool in few or self._pools(rows)]
-        own = np.concatenate([one for _, one in scored])
-        fused = own + SPREAD * self._lent(base, rows, own, few)
-        evidence = self._evidence_of(terms, unknown, base, rows, fused, [parts for parts, _ in scored])
-        dense = self._spaced(rows, np.concatenate([parts.best for parts, _ in scored]))
-        passages = np.full(self.cards, -1, dtype=np.int64)
-        passages[rows] = np.concatenate([parts.passages for parts, _ in scored])
-        return Ranking(
-            self._spaced(rows, fused),
-            self._spaced(rows, own),
-            dense,
-            words,
-            passages,
-            evidence,
-            mode,
-            rows=rows,
-            plan=plan,
+        # A card without the field is taken to be as far as the sample's farthest card that has it.
+        floors = {view: float(sample.components[view].min()) for view in self.views}
+
+        def scored(rows: Rows) -> Iterator[Share]:
+            for pool in self._pools(rows):
+                parts, _ = self._parts(pool, query, words, skills=skills, floors=floors)
+                yield pool, parts, norm.own(parts.components)
+
+        base = list(scored(chosen.base))
+        lenders = Lenders.of(
+            [(pool, own) for pool, _, own in base],
+            (self.sample.get(), norm.own(sample.components)),
+            self.cards,
+            self.likeness.get(),
         )
+        later = chain.from_iterable(scored(rows) for _, rows in chosen.stages[1:])
+        ranking = self._filled(chosen, chain(base, later), lenders, words, mode)
+        return replace(ranking, evidence=self._evidence_of(terms, unknown, ranking.fused, [one for _, one, _ in base]))
 
     def rank_step(self, named: Ranking, wish: Ranking, row: int, preference: Scores) -> Ranking:
         """Score the cards that the wish scored as a step from one card."""
         rows = _rows_of(wish)
-        scores = STEP_WISH * wish.own[rows] + self._related([row], rows)[0] + STEP_TIER * preference[rows]
+        scores = STEP_WISH * wish.own[rows] + self._related([row], wish)[0] + STEP_TIER * preference[rows]
         return replace(wish, fused=self._spaced(rows, scores), evidence=named.evidence)
 
     def rank_similar(
         self, near: Sequence[int], far: Sequence[int], text: Ranking | None, scope: Scope = EVERY_CARD
     ) -> Ranking:
         """Score the neighbours of cards, or what a text's ranking scored, by nearness to some and not to others."""
-        rows, plan = (_rows_of(text), text.plan) if text is not None else self._neighbours(near, scope)
-        related = self._related([*near, *far], rows)
+        known = text if text is not None else self._blank(self.finder.chosen(self._aim(near)[None, :], None, scope))
+        rows = _rows_of(known)
+        related = self._related([*near, *far], known)
         parts = [*related[: len(near)], *(-0.5 * related[len(near) :])]
         if text is not None:
             parts.append(text.fused[rows])
@@ -125,24 +127,23 @@ class LargeRanker(Ranker):
         if near:
             cosines, passages = self._nearest_to(near, rows)
         spaced = self._spaced(rows, scores)
-        standing = Evidence(best=float(scores.max(initial=0.0)))
-        return Ranking(spaced, spaced, cosines, None, passages, standing, SIMILAR, rows=rows, plan=plan)
+        found = replace(known, fused=spaced, own=spaced, dense=cosines, lexical=None, best_passage=passages)
+        return replace(found, evidence=Evidence(best=float(found.base(spaced).max(initial=0.0))), scale=SIMILAR)
 
     def neighbours(self, near: Sequence[int], scope: Scope) -> tuple[int, ...]:
-        """Return the rows of the cards that may be near to some cards."""
-        return tuple(self._neighbours(near, scope)[0].tolist()) if near else ()
+        """Return the rows of the cards that may be near to some cards, the same for every page."""
+        if not near:
+            return ()
+        chosen = self.finder.near(self._aim(near)[None, :], scope)
+        return tuple(np.concatenate([rows for _, rows in chosen.stages]).tolist())
 
     def relatedness(self, row: int) -> Scores:
         """Return how related one card is to each card, shape (cards,), block by block."""
-        return np.asarray(self._related([row], np.arange(self.cards))[0], dtype=np.float32)
+        return np.asarray(self._related([row], None)[0], dtype=np.float32)
 
     def spread(self, own: Scores) -> Scores:
         """Return scores as they are: `rank` lends among the candidates."""
         return own
-
-    def _neighbours(self, near: Sequence[int], scope: Scope) -> tuple[Rows, SearchPlan]:
-        _, rows, plan = self._chosen(self._aim(near)[None, :], None, scope)
-        return rows, plan
 
     def _aim(self, near: Sequence[int]) -> Scores:
         total = self.overview_vectors(near).sum(axis=0)
@@ -159,117 +160,86 @@ class LargeRanker(Ranker):
             passages[block] = own[best]
         return cosines, passages
 
-    def _chosen(self, vector: Scores, words: Scores | None, scope: Scope) -> tuple[Rows, Rows, SearchPlan]:
-        """Return the candidates whatever the filter, all rows to score, ascending, and how they were found."""
-        wanted = max(CANDIDATES, 2 * scope.wanted)
-        base, plan = self._candidates(vector, words, None, CANDIDATES)
-        passing = self.cards if scope.mask is None else int(np.count_nonzero(scope.mask))
-        if scope.every or (wanted > MOST_CANDIDATES and passing > MOST_CANDIDATES):
-            found = np.arange(self.cards) if scope.mask is None else np.flatnonzero(scope.mask)
-            plan = SearchPlan(PlanKind.EXACT, plan.passages, int(np.diff(self.space.starts)[found].sum()))
-        elif passing < self.cards or wanted > CANDIDATES:
-            found, plan = self._candidates(vector, words, scope.mask, wanted)
-        else:
-            found = base
-        rows = np.unique(np.concatenate([base, found, np.array(scope.also, dtype=np.int64)]))
-        return base, rows, replace(plan, candidates=len(rows))
-
-    def _candidates(
-        self, vector: Scores, words: Scores | None, mask: NDArray[np.bool_] | None, wanted: int
-    ) -> tuple[Rows, SearchPlan]:
-        """Return the cards with the nearest passages and those that BM25 puts first, ascending."""
-        passages = np.repeat(mask, np.diff(self.space.starts)) if mask is not None else None
-        depth = 4 * wanted
-        while True:
-            found = self.space.backend.search(vector, depth, passages)
-            rows = found.rows[0][found.rows[0] >= 0]
-            owners = self.space.passages.cards[rows]
-            cards = owners[np.sort(np.unique(owners, return_index=True)[1])][:wanted]
-            if len(cards) >= wanted or len(rows) < depth:
-                break
-            depth *= 4  # few cards hold all of the nearest passages
-        chosen = [cards.astype(np.int64)]
-        if words is not None:
-            hits = np.flatnonzero(words > 0 if mask is None else (words > 0) & mask)
-            if len(hits) > LEXICAL_CANDIDATES:
-                hits = hits[np.argpartition(-words[hits], LEXICAL_CANDIDATES)[:LEXICAL_CANDIDATES]]
-            chosen.append(hits)
-        return np.unique(np.concatenate(chosen)), found.plan
-
     def _pools(self, rows: Rows) -> Iterator[Pool]:
         for start in range(0, len(rows), _BLOCK):
             yield pool_of(self, rows[start : start + _BLOCK], self.domains.get())
 
-    def _scored(
-        self, pool: Pool, query: QueryVector, words: Scores | None, norm: Norm, *, skills: bool
-    ) -> tuple[Parts, Scores]:
-        parts, _ = self._parts(pool, query, words, skills=skills)
-        return parts, norm.own(parts.components)
-
     def _parts(
-        self, pool: Pool, query: QueryVector, words: Scores | None, *, skills: bool
+        self,
+        pool: Pool,
+        query: QueryVector,
+        words: Scores | None,
+        *,
+        skills: bool,
+        floors: dict[Component, float] | None = None,
     ) -> tuple[Parts, dict[Component, float]]:
         """Return the components of a pool's cards, and what each weighs for this query."""
-        ranker, floors = pool.ranker, None
-        if pool is not self.sample.get():
-            floors = self.floors(query)
+        ranker = pool.ranker
         seen = see(ranker.space, ranker.views, ranker.skills if skills else None, query, floors=floors)
         components = seen.components if words is None else {**seen.components, Component.WORDS: words[pool.rows]}
         own, _ = spans(self.space.starts, pool.rows)
         return Parts(pool.rows, components, seen.best, own[seen.passages]), seen.weights
 
-    def floors(self, query: QueryVector) -> dict[Component, float]:
-        """Return the cosine of the sample's farthest card in each view, which a card without the field is given."""
-        ranker = self.sample.get().ranker
-        rows = {component: view.rows for component, view in ranker.views.items()}
-        return {
-            component: float((ranker.space.backend.vectors[own] @ query.vector).min(initial=1.0))
-            for component, own in rows.items()
-        }
+    def _asked(self, query: QueryVector) -> Scores:
+        """Return how much each card asks for the skills that a query is near to; zeros where none are known."""
+        if self.skills is None:
+            return np.zeros(self.cards, dtype=np.float32)
+        return self.skills.ranking_evidence(query.vector)[0]
 
-    def _lent(self, base: Rows, rows: Rows, own: Scores, few: list[Pool] | None) -> Scores:
-        """Return what the best candidates lend to each row; the same ones for every filter and page."""
-        places = np.searchsorted(rows, base)
-        best = places[np.argsort(-own[places], kind="stable")[:_LENDERS]]
-        return np.asarray(
-            softmax(SHARPNESS * own[best]) @ self._related(rows[best].tolist(), rows, few), dtype=np.float32
-        )
+    def _related(self, ones: Sequence[int], ranking: Ranking | None) -> NDArray[np.float32]:
+        """Return how related some cards are to those that a ranking scored, None: to all, shape (ones, rows).
 
-    def _related(self, ones: Sequence[int], rows: Rows, few: list[Pool] | None = None) -> NDArray[np.float32]:
-        """Return how related some cards are to each of the rows, shape (ones, rows).
-
-        Args:
-            ones: rows of cards.
-            rows: the rows to compare them with.
-            few: the pools of these rows, which then hold the ones too, where they are at hand.
+        The cards of each stage are taken by themselves, as `rank` does it.
         """
+        rows = _rows_of(ranking) if ranking is not None else np.arange(self.cards)
+        found = np.zeros((len(ones), len(rows)), dtype=np.float32)
         if not len(ones):
-            return np.zeros((0, len(rows)), dtype=np.float32)
+            return found
         order = np.unique(np.array(ones, dtype=np.int64))
-        if few is not None and len(few) == 1:
-            first = few[0].views.part(np.searchsorted(rows, order))
-        else:
-            first = pool_of(self, order, self.domains.get()).views
-        blocks = [self.likeness.get().between(first, pool.views) for pool in few or self._pools(rows)]
-        return np.concatenate(blocks, axis=1)[np.searchsorted(order, ones)]
+        first = pool_of(self, order, self.domains.get()).views
+        stages = ranking.stages[rows] if ranking is not None and ranking.stages is not None else np.zeros(len(rows))
+        for stage in np.unique(stages):
+            for pool in self._pools(rows[stages == stage]):
+                related = self.likeness.get().between(first, pool.views)[np.searchsorted(order, ones)]
+                found[:, np.searchsorted(rows, pool.rows)] = related
+        return found
 
-    def _evidence_of(
-        self, terms: WeightedTerms, unknown: bool, base: Rows, rows: Rows, fused: Scores, parts: Sequence[Parts]
-    ) -> Evidence:
+    def _evidence_of(self, terms: WeightedTerms, unknown: bool, fused: Scores, base: Sequence[Parts]) -> Evidence:
         """Return the evidence of the candidates whatever the filter."""
-        places = np.searchsorted(rows, base)
+        rows = np.concatenate([one.rows for one in base])
         near = tuple(
-            self._spaced(base, np.concatenate(values)[places])
+            self._spaced(rows, np.concatenate(values))
             for values in (
-                [one.best for one in parts],
-                [one.components[Component.LATE] for one in parts],
-                [one.components[Component.OVERVIEW] for one in parts],
+                [one.best for one in base],
+                [one.components[Component.LATE] for one in base],
+                [one.components[Component.OVERVIEW] for one in base],
             )
         )
-        top = int(base[np.argmax(fused[places])])
+        top = int(rows[np.argmax(fused[rows])])
         return gather_evidence(
             terms, unknown, self.lexical, top, cosines=(near[0], near[1], near[2]), background=self.background
         )
+
+    def _filled(
+        self, chosen: Chosen, scored: Iterator[Share], lenders: Lenders, words: Scores | None, mode: Mode
+    ) -> Ranking:
+        """Return the ranking of cards that are scored one pool after the other."""
+        blank = self._blank(chosen)
+        fused, own, dense = (np.full(self.cards, -np.inf, dtype=np.float32) for _ in range(3))
+        passages = np.full(self.cards, -1, dtype=np.int64)
+        for pool, parts, scores in scored:
+            own[pool.rows], dense[pool.rows], passages[pool.rows] = scores, parts.best, parts.passages
+            fused[pool.rows] = scores + SPREAD * lenders.lent(pool)
+        return replace(blank, fused=fused, own=own, dense=dense, lexical=words, best_passage=passages, scale=mode)
+
+    def _blank(self, chosen: Chosen) -> Ranking:
+        """Return the ranking of what was chosen, without scores."""
+        stages = np.full(self.cards, Stage.REST, dtype=np.int8)
+        for stage, rows in chosen.stages:
+            stages[rows] = stage
+        rows = np.sort(np.concatenate([rows for _, rows in chosen.stages]))
+        nothing = np.zeros(0, dtype=np.float32)
+        return Ranking(nothing, nothing, None, None, None, rows=rows, stages=stages, plan=chosen.plan)
 
     def _spaced(self, rows: Rows, scores: Scores) -> Scores:
         """Return scores of some rows among all cards, -inf for those without a score, shape (cards,)."""

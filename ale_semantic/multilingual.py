@@ -100,15 +100,16 @@ class MultilingualRanker:
         if as_is is not None:
             components[Component.WORDS] = as_is
         own = fuse(components, WEIGHTS)
-        met = 0.0
+        met, stages = 0.0, None
         if glossed:
-            own = _joined(own, english(glossed, mode, also=_best(own)))
+            joined = english(glossed, mode, also=_best(own))
+            own, stages = _joined(own, joined), joined.stages
             matched = english(glossed, Mode.LEXICAL).lexical
             met = float(matched.max(initial=0.0)) if matched is not None else 0.0
         found = Evidence(best=float(evidence.max()), coverage=met)
         scored = np.flatnonzero(own > -np.inf) if own.min() == -np.inf else None
         plan = SearchPlan(PlanKind.EXACT, len(space.passages), len(space.passages), candidates=len(own))
-        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space, scored, plan)
+        return Ranking(self._spread(own), own, best, as_is, rows, found, MULTILINGUAL, space, scored, stages, plan)
 
     def _spread(self, own: Scores) -> Scores:
         if self.ranker.related is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ale_semantic.bands import NO_EVIDENCE, SIMILAR, UNKNOWN_BACKGROUND, Backgro
 from ale_semantic.components import Component, View, fuse, see, views_of
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.evidence import gather_evidence
-from ale_semantic.fusion import Mask, Scores, best_per_card, softmax, standardise
+from ale_semantic.fusion import Mask, Scores, best_per_card, descending, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
 from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVector
@@ -46,13 +47,23 @@ class Scope:
 EVERY_CARD = Scope(every=True)
 
 
+class Stage(IntEnum):
+    """When a card of a large catalogue was scored; the order of the hits goes by stages first."""
+
+    BASE = 0  # a candidate whatever the filter
+    PASSING = 1  # a candidate under the filter: one order with the former
+    DEEP = 2  # a candidate of pages beyond these
+    REST = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Scores of all cards for one query; arrays have shape (cards,). A leg that took no part is None.
 
     `own` is what each card scores by itself, `fused` with what related cards lend. `space` is the one whose
     passages `best_passage` counts, where that isn't the ranker's. Where only some cards were scored, `rows` are
-    these, ascending; the others have -inf. `plan` tells how the vectors were searched.
+    these, ascending; the others have -inf. There `stages` holds the `Stage` of each card, shape (cards,). `plan` tells
+    how the vectors were searched.
     """
 
     fused: Scores
@@ -64,7 +75,28 @@ class Ranking:
     scale: str = Mode.HYBRID
     space: VectorSpace | None = None
     rows: NDArray[np.int64] | None = None
+    stages: NDArray[np.int8] | None = None
     plan: SearchPlan | None = None
+
+    def order(self, scores: Scores, mask: Mask) -> NDArray[np.int64]:
+        """Return the scored rows in the mask, best first, stage by stage.
+
+        Args:
+            scores: by which those of one stage are ordered, shape (cards,), -inf for those without a score.
+            mask: the rows to order, shape (cards,).
+        """
+        rows = descending(scores, mask)
+        if self.stages is None:
+            return rows
+        return rows[np.argsort(np.maximum(self.stages[rows], Stage.PASSING), kind="stable")]
+
+    def base(self, scores: Scores) -> Scores:
+        """Return the scores of the cards that are scored whatever the filter and the page, -inf for all others."""
+        return scores if self.stages is None else np.where(self.stages == Stage.BASE, scores, np.float32(-np.inf))
+
+    def first(self, mask: Mask) -> Mask:
+        """Return which cards in the mask are scored whatever the page."""
+        return mask if self.stages is None else mask & (self.stages <= Stage.PASSING)
 
 
 @dataclass(frozen=True, slots=True)

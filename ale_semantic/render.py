@@ -60,6 +60,9 @@ def plan_view(plan: SearchPlan | None) -> RenderableType:
         lines.append(f"  {plan.rescored:,} passages were scored in full precision.")
     if plan.lists:
         lines.append(f"  {plan.probed:,} of {plan.lists:,} inverted lists were probed; {plan.retries} retries.")
+    if plan.scans:
+        scans = "; ".join(f"{scan.kind} of {scan.passing:,}" for scan in plan.scans)
+        lines.append(f"  Searches of passages: {scans}.")
     return Text("\n" + "\n".join(lines), style="dim")
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.fusion import Mask, descending, standardise
+from ale_semantic.fusion import Mask, standardise
 from ale_semantic.ranking import Ranking
 from ale_semantic.types import TaskCard
 
@@ -39,7 +39,7 @@ def reranked(
         cards: all cards.
         passages: the best passage of each card, blank for none.
     """
-    rows = descending(ranking.fused, mask)[:DEPTH]
+    rows = ranking.order(ranking.fused, mask)[:DEPTH]
     if len(rows) < 2:
         return ranking
     texts = [f"{cards[row].title}. {cards[row].summary} {passages[row]}".strip() for row in rows]

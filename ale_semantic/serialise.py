@@ -33,7 +33,10 @@ def result_to_dict(result: SearchResult) -> dict[str, Any]:
 
 def plan_to_dict(plan: SearchPlan | None) -> dict[str, Any] | None:
     """Return how the vectors were searched as JSON values; null where none were."""
-    return {**asdict(plan), "kind": str(plan.kind)} if plan is not None else None
+    if plan is None:
+        return None
+    scans = [{**asdict(scan), "kind": str(scan.kind)} for scan in plan.scans]
+    return {**asdict(plan), "kind": str(plan.kind), "scans": scans}
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:

@@ -239,11 +239,25 @@ class FailedLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchScan:
+    """One search of the passages that pass a filter, or of all; the fields are those of `SearchPlan`."""
+
+    kind: PlanKind
+    passing: int
+    rescored: int
+    lists: int
+    probed: int
+    retries: int
+
+
+@dataclass(frozen=True, slots=True)
 class SearchPlan:
     """How one query was answered: `passages` are all, `passing` those of tasks that pass the filter.
 
     `candidates` is the number of tasks that were ranked, `rescored` that of the passages scored again in full
-    precision. Of `lists` inverted lists `probed` were looked into, after `retries` that found too little.
+    precision. Of `lists` inverted lists `probed` were looked into, after `retries` that found too little. In a large
+    catalogue `scans` are all searches that were made, in their order: the first without the filter, so that scores
+    don't depend on it, then one under it, then one for pages beyond the first candidates.
     """
 
     kind: PlanKind
@@ -254,6 +268,7 @@ class SearchPlan:
     lists: int = 0
     probed: int = 0
     retries: int = 0
+    scans: tuple[SearchScan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
 # Where so large a share passes, lists are scanned without the filter, for so many times as many rows as are needed,
 # and what doesn't pass is left out afterwards: to look at the filter's bit of each row takes as long as to compare it.
-# If fewer come than are needed, they are scanned with the filter all the same.
+# If fewer come than are needed, the filter lets pass what is far from the query: all lists are scanned with it.
 LOOSE_SHARE, LOOSE_DEPTH = 0.25, 1.5
 _TIE = 1e-6  # cosines that differ by less may be of equal vectors
 
@@ -146,18 +146,16 @@ class FaissBackend:
         coded = step.kind is not PlanKind.FLAT
         queries = self._codes(vectors) if coded else vectors
         depth = max(LEAST_RESCORED, int(RESCORED * wanted)) if coded else wanted + _SPARE
-        retries = 0
         while True:
             depth = min(depth, plan.passing)
             pairs = zip(vectors, scan.rows(queries, depth), strict=True)
             found = [_Ranked.of(rows[rows >= 0], self.vectors, query) for query, rows in pairs]
             if scan.probed < scan.lists and min(len(own.rows) for own in found) < wanted:
-                scan.probed = scan.lists
-                retries += 1
+                scan.widen()
             elif depth < min(plan.passing, _WIDEST) and any(own.is_cut(wanted) for own in found):
                 depth *= _WIDER
             else:
-                return found, replace(plan, rescored=depth, lists=scan.lists, probed=scan.probed, retries=retries)
+                return found, replace(plan, rescored=depth, lists=scan.lists, probed=scan.probed, retries=scan.retries)
 
     def _nearest(self, query: Vectors, rows: Rows, wanted: int) -> _Ranked:
         """Return at least the wanted nearest of the rows."""
@@ -217,6 +215,7 @@ class _Scan:
         self.probed = min(self.lists, int(np.ceil(step.share * self.lists)))
         if self.lists:
             self.index.parallel_mode = 1  # the lists of one query are divided among threads: they take long enough
+        self.retries = 0
         self.mask = mask
         share = float(mask.mean()) if mask is not None else 1.0
         self.excess = LOOSE_DEPTH / share if self.lists and LOOSE_SHARE <= share < 1 else 0.0
@@ -228,9 +227,16 @@ class _Scan:
         """Return the best rows for each query by the index's own measure, -1 where there are fewer."""
         if self.excess:
             found = self._passing(self._search(queries, int(depth * self.excess), None), depth)
-            if (found[:, -1] >= 0).all():  # else what passes is rare near a query
+            if (found[:, -1] >= 0).all():
                 return found
+            if self.probed < self.lists:  # what passes is rare near a query: the best of it may lie in any list
+                self.widen()
         return self._search(queries, depth, self.selector)
+
+    def widen(self) -> None:
+        """Probe all lists from now on."""
+        self.probed = self.lists
+        self.retries += 1
 
     def _search(self, queries: Vectors, depth: int, selector: Any) -> Rows:
         if self.lists:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
-from ale_semantic import Engine, build_index, large
+from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.large import LargeRanker
 from ale_semantic.ranking import Scope
 from ale_semantic.types import Mode, PlanKind, SearchResult
@@ -46,8 +46,8 @@ def engine(folder: Path, exact: Engine) -> Iterator[Engine]:
     """Return an engine that takes its cards for many, and looks at fewer than there are."""
     with pytest.MonkeyPatch.context() as patch:  # after the exact one is open
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
-        patch.setattr(large, "CANDIDATES", 30)
-        patch.setattr(large, "LEXICAL_CANDIDATES", 10)
+        patch.setattr(candidates, "CANDIDATES", 30)
+        patch.setattr(candidates, "LEXICAL_CANDIDATES", 10)
         engine = Engine.open(folder, encoder=HashEncoder())
         assert isinstance(engine.ranker, LargeRanker)
         yield engine
@@ -99,7 +99,7 @@ def test_a_score_depends_neither_on_the_page_nor_on_the_filter(engine: Engine, q
 
 
 def test_pages_beyond_the_candidates_go_through_the_whole(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "MOST_CANDIDATES", 60)
+    monkeypatch.setattr(candidates, "MOST_CANDIDATES", 60)
     pages = [engine.search("audit the ledger", k=20, offset=offset) for offset in range(0, 100, 20)]
     found = [task for page in pages for task in ids(page)]
     assert sorted(found) == sorted(card.task_id for card in engine.catalogue)
@@ -143,7 +143,7 @@ def test_few_cards_that_hold_all_near_passages_are_not_all_candidates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(large, "MOST_EXACT_PASSAGES", 10)
-    monkeypatch.setattr(large, "CANDIDATES", 5)
+    monkeypatch.setattr(candidates, "CANDIDATES", 5)
     long = "Count the comets and note each comet. " * 60
     cards = [replace(card, prompt=long) if card.task_id == "science/orbit_fit" else card for card in toy_cards()]
     build_index(toy_catalogue(cards), tmp_path / "index", encoder=HashEncoder())

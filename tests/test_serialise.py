@@ -22,6 +22,7 @@ from ale_semantic.types import (
     PlanKind,
     Provenance,
     SearchPlan,
+    SearchScan,
     SearchResult,
     Verdict,
     Why,
@@ -93,6 +94,7 @@ def test_an_answer_is_the_documented_json() -> None:
 
 def test_a_plan_as_json() -> None:
     plan = SearchPlan(PlanKind.LISTS, 2_000_000, 100_000, 300, 200, lists=1024, probed=512, retries=1)
+    plan = replace(plan, scans=(SearchScan(PlanKind.CODES, 2_000_000, 0, 0, 0, 0),))
     assert json.loads(json.dumps(result_to_dict(replace(answer(), plan=plan))["plan"])) == {
         "kind": "ivf",
         "passages": 2_000_000,
@@ -102,6 +104,9 @@ def test_a_plan_as_json() -> None:
         "lists": 1024,
         "probed": 512,
         "retries": 1,
+        "scans": [
+            {"kind": "8-bit", "passing": 2_000_000, "rescored": 0, "lists": 0, "probed": 0, "retries": 0},
+        ],
     }
 
 

@@ -258,3 +258,14 @@ def test_faults_of_the_files_are_named(tmp_path: Path) -> None:
     np.save(tmp_path / VECTORS, VECTORS_MADE.astype(np.float64))
     with pytest.raises(BundleError, match="holds float64"):
         FaissBackend.open(tmp_path)
+
+
+def test_a_filter_opposed_to_the_query_has_all_lists_probed() -> None:
+    backend = BACKENDS[PlanKind.LISTS]
+    for query in QUERIES:
+        cosines = VECTORS_MADE @ query
+        away = cosines < np.median(cosines)
+        found = backend.run(Step(PlanKind.LISTS, 0.1), query[None, :], 10, away, int(away.sum()))
+        whole = backend.run(Step(PlanKind.LISTS), query[None, :], 10, away, int(away.sum()))
+        assert found.rows.tolist() == whole.rows.tolist()
+        assert (found.plan.retries, found.plan.probed) == (1, found.plan.lists)
