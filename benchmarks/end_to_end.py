@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -31,6 +32,7 @@ FILTERS = (
 )
 _CACHE_MB = "20000"  # so that nothing of the first build is pruned before the rebuild
 _QUERIES = 40
+_EXACT_QUERIES = 8  # whose best ten are compared with those of exact ranking, which takes seconds a query
 _CHANGED = 1234  # the card that is edited for the rebuild
 
 
@@ -95,7 +97,27 @@ def search(given: argparse.Namespace) -> dict[str, Any]:
                 "facets_p50_ms": _percentile(counts, 50),
             }
         )
-    return found | {"peak_mb": _peak_mb()}
+    found["peak_mb"] = _peak_mb()
+    for row, recall in zip(found["filters"], _recall(engine, queries[:_EXACT_QUERIES]), strict=True):
+        row["recall@10 against exact ranking"] = recall
+    return found
+
+
+def _recall(engine: Any, queries: list[str]) -> list[float | None]:
+    """Return under each filter the mean share of the best ten of exact ranking found; None where none pass."""
+    from exact_ranking import ExactRanking
+
+    from ale_semantic.large import LargeRanker
+
+    if not isinstance(engine.ranker, LargeRanker):
+        return [1.0] * len(FILTERS)  # each card is scored
+    exact, shares = ExactRanking(engine), []
+    for query in queries:
+        for condition, true in zip(FILTERS, exact.best(query, FILTERS), strict=True):
+            hits = engine.search(query, where=condition, facets=False, understand=False).hits
+            shares.append(len({hit.task_id for hit in hits} & set(true)) / len(true) if true else np.nan)
+    means = np.array(shares).reshape(len(queries), len(FILTERS)).mean(axis=0)
+    return [None if np.isnan(mean) else round(float(mean), 3) for mean in means]
 
 
 def edit(given: argparse.Namespace) -> dict[str, Any]:
@@ -119,7 +141,9 @@ def _encoder(given: argparse.Namespace) -> Any:
     from ale_semantic.embeddings.samples import sample_texts
     from ale_semantic.embeddings.serving import Exports, serving_encoder
 
-    exports = Exports(lambda identity: given.folder / "encoder", kept=given.folder / "cache" / "encoders")
+    made = given.folder / "encoder"
+    shutil.rmtree(made, ignore_errors=True)  # of an earlier step, which kept a copy in the cache
+    exports = Exports(lambda identity: made, kept=given.folder / "cache" / "encoders")
     serving = serving_encoder(given.encoder, exports, lambda: sample_texts(Catalogue.load(_cards(given.folder)).cards))
     return serving.encoder
 
