@@ -22,8 +22,8 @@ from ale_semantic.types import (
     PlanKind,
     Provenance,
     SearchPlan,
-    SearchScan,
     SearchResult,
+    SearchScan,
     Verdict,
     Why,
 )
