@@ -18,7 +18,7 @@ from ale_semantic.once import Once
 from ale_semantic.ranking import Scope, Stage
 from ale_semantic.types import PlanKind, SearchPlan, SearchScan
 
-CANDIDATES = 200  # cards by their passages: they hold 99 % of the best ten of exact ranking (docs/benchmarks.md)
+CANDIDATES = 200  # cards by their passages: twice as many find hardly more of the best ten (docs/benchmarks.md)
 LEXICAL_CANDIDATES = 100  # cards by BM25
 MOST_EQUAL = 400  # cards by BM25 with those that are as good as the last: a query of one word tells few apart
 MOST_CANDIDATES = 2000  # beyond the first candidates so many are scored, and beyond these all cards that pass

@@ -13,9 +13,10 @@ from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.candidates import Words
+from ale_semantic.fusion import softmax
 from ale_semantic.large import LargeRanker
 from ale_semantic.once import Once
-from ale_semantic.ranking import Scope, Stage
+from ale_semantic.ranking import SHARPNESS, SPREAD, Ranker, Scope, Stage
 from ale_semantic.render import plan_view
 from ale_semantic.types import Mode, PlanKind, SearchResult
 
@@ -179,14 +180,27 @@ def test_cards_of_equal_words_are_all_candidates_or_chosen_by_more(monkeypatch: 
     assert best(9, 1, 1, 1, 1, 1, 1, mask=np.arange(7) < 5) == [0, 1, 2, 3, 4]
 
 
-def test_own_and_fused_scores_are_those_of_exact_ranking_where_the_sample_is_all(engine: Engine) -> None:
-    ranker = engine.ranker
-    assert isinstance(ranker, LargeRanker)
-    vector = engine.vectors.of(["audit the ledger"])[0]
-    ranking = ranker.rank([("audit", 1.0)], vector, Mode.HYBRID, scope=Scope(every=True))
-    assert ranking.stages is not None
-    assert set(ranking.stages.tolist()) == {Stage.BASE, Stage.PASSING}
-    assert np.isfinite(ranking.fused).all()
+def test_where_the_sample_is_all_scores_are_those_of_exact_ranking(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = engine.ranker
+    assert isinstance(part, LargeRanker)
+    monkeypatch.setattr(large, "SAMPLE", 200)
+    ranker = LargeRanker.over(part, part.domains)
+    exact = Ranker.of(part.space, part.lexical, None, part.skills, part.background)
+    views = ranker.sample.get().views
+    related = ranker.likeness.get().between(views, views)
+    for query in QUERIES[:3]:
+        vector, terms = engine.vectors.of([query])[0], engine.speller.correct(query).terms
+        own = exact.rank(terms, vector, Mode.HYBRID).own
+        found = ranker.rank(terms, vector, Mode.HYBRID, scope=Scope(every=True))
+        assert found.stages is not None
+        assert set(found.stages.tolist()) == {Stage.BASE, Stage.PASSING}
+        np.testing.assert_allclose(found.own, own, atol=5e-5)
+        # Candidates lend one by one, the others as a crowd: all cards lend, whether they are candidates or not.
+        true = own + SPREAD * softmax(SHARPNESS * own) @ related
+        assert np.corrcoef(found.fused - own, true - own)[0, 1] > 0.99
+        np.testing.assert_allclose(found.fused, true, atol=0.1)
 
 
 def test_the_plan_is_shown_with_all_its_searches(engine: Engine) -> None:
