@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import time
@@ -48,7 +47,8 @@ def build(given: argparse.Namespace) -> dict[str, Any]:
     report = build_index(
         catalogue,
         given.folder / "index",
-        encoder=_encoder(given),
+        model=given.encoder,
+        encoder=_static(given),
         multilingual=False,
         progress=sys.stderr.isatty(),
     )
@@ -70,7 +70,7 @@ def search(given: argparse.Namespace) -> dict[str, Any]:
     started = time.monotonic()
     from ale_semantic import Engine
 
-    engine = Engine.open(given.folder / "index", encoder=_encoder(given))
+    engine = Engine.open(given.folder / "index", encoder=_static(given))
     opened = time.monotonic() - started
     queries = [card["title"] for card in generated_cards(_QUERIES, seed=77)]
     engine.search(queries[0])
@@ -131,21 +131,13 @@ def edit(given: argparse.Namespace) -> dict[str, Any]:
     return {}
 
 
-def _encoder(given: argparse.Namespace) -> Any:
-    """Return the encoder: an exported one is compared on the cards' own texts, and kept in the benchmark's folder."""
-    if given.encoder == "static":
-        from static_encoder import StaticEncoder
+def _static(given: argparse.Namespace) -> Any:
+    """Return the encoder that is no model; None where a model is asked for, which the index brings itself."""
+    if given.encoder != "static":
+        return None
+    from static_encoder import StaticEncoder
 
-        return StaticEncoder()
-    from ale_semantic import Catalogue
-    from ale_semantic.embeddings.samples import sample_texts
-    from ale_semantic.embeddings.serving import Exports, serving_encoder
-
-    made = given.folder / "encoder"
-    shutil.rmtree(made, ignore_errors=True)  # of an earlier step, which kept a copy in the cache
-    exports = Exports(lambda identity: made, kept=given.folder / "cache" / "encoders")
-    serving = serving_encoder(given.encoder, exports, lambda: sample_texts(Catalogue.load(_cards(given.folder)).cards))
-    return serving.encoder
+    return StaticEncoder()
 
 
 def _cards(folder: Path) -> Path:
