@@ -114,9 +114,7 @@ class Finder:
         if held < min(passing, scope.wanted):
             stages.append((Stage.REST, self._passing(scope.mask)))
             return self._done(stages, self._exact(scope.mask), scans)
-        counts = np.diff(self.space.starts)
-        passages = len(self.space.passages) if scope.mask is None else int(counts[scope.mask].sum())
-        return self._done(stages, replace(scans[-1], passing=passages), scans)
+        return self._done(stages, replace(scans[-1], passing=self.space.passing(scope.mask)), scans)
 
     def _done(self, stages: Sequence[tuple[Stage, Rows]], plan: SearchPlan, scans: Sequence[SearchPlan]) -> Chosen:
         """Leave out of each stage what an earlier one holds."""
@@ -147,8 +145,7 @@ class Finder:
         return np.arange(self.cards) if mask is None else np.flatnonzero(mask)
 
     def _exact(self, mask: Mask | None) -> SearchPlan:
-        passing = int(np.diff(self.space.starts)[self._passing(mask)].sum())
-        return SearchPlan(PlanKind.EXACT, len(self.space.passages), passing)
+        return SearchPlan(PlanKind.EXACT, len(self.space.passages), self.space.passing(mask))
 
     def _nearest(self, vector: Scores, mask: Mask | None, wanted: int, each: int, scans: list[SearchPlan]) -> Rows:
         """Return at least so many cards as are wanted, or all that pass, those with the nearest passages first.

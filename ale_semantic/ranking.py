@@ -163,8 +163,7 @@ class Ranker:
 
     def exact_plan(self, scope: Scope) -> SearchPlan:
         """Return what was done where every passage of every card was scored."""
-        counts = np.diff(self.space.starts)
-        passing = len(self.space.passages) if scope.mask is None else int(counts[scope.mask].sum())
+        passing = self.space.passing(scope.mask)
         return SearchPlan(PlanKind.EXACT, len(self.space.passages), passing, candidates=self.cards)
 
     def _evidence(

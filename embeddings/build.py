@@ -100,9 +100,10 @@ def build_index(
         new_generation(folder, wait=wait) as paths,
         EmbeddingCache.open(settings.folder if cache else None, limit=settings.limit) as memory,
     ):
+        index = EarlierIndex.open(folder)
         exports = Exports(
             lambda identity: paths.space(identity.key) / ENCODER,
-            EarlierExport.of(folder),
+            EarlierExport.of(index),
             encoders_folder() if cache else None,
         )
         serve = partial(serving_encoder, exports=exports, samples=partial(sample_texts, catalogue.cards), device=device)
@@ -110,7 +111,6 @@ def build_index(
         cached = CachedEncoder(serving.encoder, memory, precision=serving.precision)
         name = chosen_model(second, cached.identity)
         languages = serve(name) if name is not None else None
-        index = EarlierIndex.open(folder)
         known = index.cards(cached.identity, serving.precision) if index is not None else None
         with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory)) as build:
             if languages is not None:

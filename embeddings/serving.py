@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ale_semantic.errors import BundleError, EncoderError
+from ale_semantic.errors import EncoderError
 
-from .bundle import ENCODER, open_generation
+from .bundle import ENCODER
+from .earlier import EarlierIndex
 from .encoder import Encoder, EncoderIdentity, SentenceTransformerEncoder, checked_device
 from .export import export_encoder
 from .kept_exports import NEEDED, keep_export, kept_exports
@@ -77,14 +78,15 @@ class EarlierExport:
     settings: str | None
 
     @classmethod
-    def of(cls, folder: Path) -> tuple[EarlierExport, ...]:
-        """Return the exported encoders of an index folder that are of the present version."""
-        try:
-            paths, manifest = open_generation(folder)
-            entries = [(EncoderIdentity(**entry["encoder"]), entry) for entry in manifest["spaces"]]
-        except (BundleError, LookupError, TypeError):
+    def of(cls, index: EarlierIndex | None) -> tuple[EarlierExport, ...]:
+        """Return the exported encoders of an index that are of the present version."""
+        if index is None:
             return ()
-        found = [(paths.space(identity.key) / ENCODER, identity, entry) for identity, entry in entries]
+        try:
+            entries = [(EncoderIdentity(**entry["encoder"]), entry) for entry in index.entries]
+        except (LookupError, TypeError):
+            return ()
+        found = [(index.paths.space(identity.key) / ENCODER, identity, entry) for identity, entry in entries]
         return tuple(
             cls(place, identity, entry.get("settings")) for place, identity, entry in found if _is_present(place, entry)
         )

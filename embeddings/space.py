@@ -138,6 +138,10 @@ class VectorSpace:
         backend = FaissBackend.of(self.backend.vectors[rows])
         return VectorSpace.of(self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards))
 
+    def passing(self, mask: NDArray[np.bool_] | None) -> int:
+        """Return how many passages the cards in a mask have, shape (cards,); all without one."""
+        return len(self.passages) if mask is None else int(np.diff(self.starts)[mask].sum())
+
     def entry(self, exported: Path | None) -> dict[str, Any]:
         """Return the manifest entry of a space that stands in its folder, beside which its encoder is put.
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
+from toy import HashEncoder, many_cards, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.large import LargeRanker
 from ale_semantic.ranking import Scope
 from ale_semantic.types import Mode, PlanKind, SearchResult
 
-SUBJECTS = ("ledger", "orbit", "lease", "poster", "soil", "melody", "patent", "bridge", "protein", "harbour")
 ACTIONS = ("measure", "draw", "audit", "translate", "repair", "simulate", "catalogue")
 QUERIES = ("audit the ledger of a harbour", "simulate protein", "repair bridges", "krige moisture maps")
 
@@ -23,16 +22,7 @@ QUERIES = ("audit the ledger of a harbour", "simulate protein", "repair bridges"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large") / "index"
-    more = [
-        toy_card(
-            f"{'legal' if number % 3 else 'science'}/{action}_{subject}",
-            title=f"{action.capitalize()} the {subject}",
-            summary=f"One has to {action} a {subject} with care number {number}.",
-            task_prompt=f"First find the {subject}. Then {action} it. Report on {SUBJECTS[number % 7]}.",
-        )
-        for number, (action, subject) in enumerate((a, s) for a in ACTIONS for s in SUBJECTS)
-    ]
-    build_index(toy_catalogue([*toy_cards(), *more]), folder, encoder=HashEncoder())
+    build_index(toy_catalogue([*toy_cards(), *many_cards(ACTIONS)]), folder, encoder=HashEncoder())
     return folder
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
+from toy import HashEncoder, many_cards, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.candidates import Words
@@ -20,7 +20,6 @@ from ale_semantic.ranking import SHARPNESS, SPREAD, Ranker, Scope, Stage
 from ale_semantic.render import plan_view
 from ale_semantic.types import Mode, PlanKind, SearchResult
 
-SUBJECTS = ("ledger", "orbit", "lease", "poster", "soil", "melody", "patent", "bridge", "protein", "harbour")
 ACTIONS = ("measure", "draw", "audit", "translate", "repair", "simulate", "catalogue", "film", "sort")
 QUERIES = (
     "audit the ledger of a harbour",
@@ -36,16 +35,7 @@ BANDS = (None, "none", "weak")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an engine whose candidates, and later ones, are few of its cards."""
     folder = tmp_path_factory.mktemp("pages") / "index"
-    more = [
-        toy_card(
-            f"{'legal' if number % 3 else 'science'}/{action}_{subject}",
-            title=f"{action.capitalize()} the {subject}",
-            summary=f"One has to {action} a {subject} with care number {number}.",
-            task_prompt=f"First find the {subject}. Then {action} it. Report on {SUBJECTS[number % 7]}.",
-        )
-        for number, (action, subject) in enumerate((a, s) for a in ACTIONS for s in SUBJECTS)
-    ]
-    build_index(toy_catalogue([*toy_cards(), *more]), folder, encoder=HashEncoder())
+    build_index(toy_catalogue([*toy_cards(), *many_cards(ACTIONS)]), folder, encoder=HashEncoder())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
         patch.setattr(large, "SAMPLE", 40)

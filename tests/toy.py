@@ -202,3 +202,19 @@ class HashEncoder:
 
 def _number(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
+
+
+SUBJECTS = ("ledger", "orbit", "lease", "poster", "soil", "melody", "patent", "bridge", "protein", "harbour")
+
+
+def many_cards(actions: Sequence[str]) -> list[TaskCard]:
+    """Return a card for each action on each subject."""
+    return [
+        toy_card(
+            f"{'legal' if number % 3 else 'science'}/{action}_{subject}",
+            title=f"{action.capitalize()} the {subject}",
+            summary=f"One has to {action} a {subject} with care number {number}.",
+            task_prompt=f"First find the {subject}. Then {action} it. Report on {SUBJECTS[number % 7]}.",
+        )
+        for number, (action, subject) in enumerate((a, s) for a in actions for s in SUBJECTS)
+    ]

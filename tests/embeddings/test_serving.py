@@ -19,6 +19,7 @@ from ale_semantic.cli.catalogues import info
 from ale_semantic.embeddings import bundle, export
 from ale_semantic.embeddings.build_report import unchanged
 from ale_semantic.embeddings.bundle import ENCODER, MANIFEST, open_generation
+from ale_semantic.embeddings.earlier import EarlierIndex
 from ale_semantic.embeddings.encoder import SentenceTransformerEncoder
 from ale_semantic.embeddings.onnx_encoder import EXPORT_VERSION, OnnxEncoder
 from ale_semantic.embeddings.serving import EarlierExport, Exports, Serving, is_served, serving_encoder
@@ -216,7 +217,7 @@ def test_the_space_of_other_languages_gets_an_exported_encoder_and_answering_imp
     assert set(loaded.split()) & NOT_TO_ANSWER == set()
     # The next build takes both from the index.
     quick_export.clear()
-    again = {export.identity.name: export.folder for export in EarlierExport.of(index)}
+    again = {export.identity.name: export.folder for export in EarlierExport.of(EarlierIndex.open(index))}
     assert set(again) == {"tiny", "many"}
 
 
@@ -238,16 +239,16 @@ def test_other_languages_are_asked_of_the_original_where_it_stands_if_it_was_not
 def test_the_encoder_of_an_earlier_index_is_taken_if_it_is_of_the_present_version(model: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     build_index(toy_catalogue(SHORT), index, model=str(model), multilingual=False)
-    taken = Exports(lambda identity: tmp_path / "own", EarlierExport.of(index)).ready(str(model))
+    taken = Exports(lambda identity: tmp_path / "own", EarlierExport.of(EarlierIndex.open(index))).ready(str(model))
     assert taken is not None
     assert taken.folder.is_relative_to(index)
     assert taken.folder.name == ENCODER
     edit_entry(index, export=EXPORT_VERSION - 1)
-    assert EarlierExport.of(index) == ()
+    assert EarlierExport.of(EarlierIndex.open(index)) == ()
     with pytest.raises(BundleMismatchError, match=f"of version {EXPORT_VERSION - 1}, this program's is .*rebuild it"):
         Engine.open(index).search(QUERY, mode="dense")
     edit_entry(index, export=None)  # indexes of before don't say
-    assert len(EarlierExport.of(index)) == 1
+    assert len(EarlierExport.of(EarlierIndex.open(index))) == 1
     assert Engine.open(index).search(QUERY, mode="dense").hits
     (settings,) = index.glob("g-*/spaces/*/encoder/config.json")
     file = open_generation(index)[0].root / MANIFEST
@@ -256,7 +257,7 @@ def test_the_encoder_of_an_earlier_index_is_taken_if_it_is_of_the_present_versio
     manifest["seal"] = bundle._seal_of(manifest)
     file.write_text(json.dumps(manifest))
     settings.unlink()  # as they were exported before the present version
-    assert EarlierExport.of(index) == ()
+    assert EarlierExport.of(EarlierIndex.open(index)) == ()
 
 
 def test_an_encoder_that_is_given_is_served_as_it_is(exported: OnnxEncoder) -> None:
