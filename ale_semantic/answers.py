@@ -48,12 +48,14 @@ def respond(
     scores[list(exact)] = EXACT_SCORE
     standing = fused.copy()  # orders the cards: far up, scores come so near to 1 that they are equal
     standing[list(exact)] = np.inf
-    # Over all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
-    matching = np.ones(len(scores), dtype=bool)
-    matching[list(question.left_out)] = False
-    if question.page.min_band is not None:
-        matching &= scale.levels(scores) >= _BAND_ORDER.index(question.page.min_band)
-    counted = matching & question.mask
+    matching = None  # all
+    if question.left_out or question.page.min_band is not None:
+        # Of all cards, whether they pass the filter or not: each facet is counted under the other facets' selections.
+        matching = np.ones(len(scores), dtype=bool)
+        matching[list(question.left_out)] = False
+        if question.page.min_band is not None:
+            matching &= scale.levels(scores) >= _BAND_ORDER.index(question.page.min_band)
+    counted = question.mask if matching is None else matching & question.mask
     order = ranking.order(standing, counted)
     page = order[question.page.offset : question.page.offset + question.page.k]
     found, first = scores[page].tolist(), question.page.offset + 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -18,10 +16,11 @@ from ale_semantic.facet_fields import FacetField, FieldKind
 from ale_semantic.facet_index import Mask, Words, all_of, pack, unpack
 from ale_semantic.facet_store import FacetCollector, Values, open_columns, write_columns
 from ale_semantic.filters import And, Comparison, Condition, Missing, Not, Or, Written, field_name
+from ale_semantic.kept import Kept
 from ale_semantic.types import Facet, TaskCard
 
 _EXAMPLES = 5  # values shown of a field
-_KEPT_BYTES = 16_000_000  # of masks: some hundred at a million cards
+_KEPT_BYTES = 16_000_000  # of masks: some hundred at a million cards; and of counts
 _MOST_KEPT = 1024
 
 
@@ -37,28 +36,6 @@ class FieldSummary:
     examples: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _KeptMasks:
-    """The masks of the conditions that were asked last, packed. Safe to share between threads."""
-
-    most: int
-    masks: OrderedDict[Condition, Words] = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, condition: Condition) -> Words | None:
-        with self.lock:
-            found = self.masks.get(condition)
-            if found is not None:
-                self.masks.move_to_end(condition)
-            return found
-
-    def keep(self, condition: Condition, mask: Words) -> None:
-        with self.lock:
-            self.masks[condition] = mask
-            while len(self.masks) > self.most:
-                self.masks.popitem(last=False)
-
-
 @dataclass(frozen=True, slots=True)
 class FacetTable:
     """All fields over all cards, in the order of the cards. Safe to share between threads."""
@@ -66,13 +43,16 @@ class FacetTable:
     cards: int
     columns: Mapping[str, FacetColumn]
     _every: Words
-    _kept: _KeptMasks
+    _masks: Kept[Condition, Words]
+    _counted: Kept[tuple[Condition | None, tuple[str, ...]], tuple[Facet, ...]]
 
     @classmethod
     def of(cls, cards: int, columns: Mapping[str, FacetColumn]) -> FacetTable:
         """Make a table of columns over so many cards."""
         every = pack(np.ones(cards, dtype=bool))
-        return cls(cards, columns, every, _KeptMasks(min(_MOST_KEPT, _KEPT_BYTES // max(1, every.nbytes))))
+        counts = 8 * sum(len(column.counted) for column in columns.values())
+        most_masks, most_counted = (min(_MOST_KEPT, _KEPT_BYTES // max(1, size)) for size in (every.nbytes, counts))
+        return cls(cards, columns, every, Kept(most_masks), Kept(most_counted))
 
     @classmethod
     def from_cards(
@@ -141,10 +121,10 @@ class FacetTable:
         """
         if condition is None:
             return self._every
-        found = self._kept.get(condition)
+        found = self._masks.get(condition)
         if found is None:
             found = self._made(condition)
-            self._kept.keep(condition, found)
+            self._masks.keep(condition, found)
         return found
 
     def _made(self, condition: Condition) -> Words:
@@ -183,7 +163,16 @@ class FacetTable:
             UnknownNameError: if a field or value is unknown.
             FilterError: if a field can't be compared as the condition asks.
         """
-        everywhere = self._every if matching is None else pack(matching)
+        names = self.countable_fields if fields is None else tuple(fields)
+        if matching is not None:
+            return self._counts(condition, pack(matching), names)
+        counted = self._counted.get((condition, names))  # of a filter that stays while queries change
+        if counted is None:
+            counted = self._counts(condition, self._every, names)
+            self._counted.keep((condition, names), counted)
+        return counted
+
+    def _counts(self, condition: Condition | None, everywhere: Words, fields: Sequence[str]) -> tuple[Facet, ...]:
         own: dict[str, list[Condition]] = {}
         for part in _parts(condition):
             name = selection_field(part)
@@ -192,7 +181,7 @@ class FacetTable:
             else:
                 own.setdefault(name, []).append(part)
         masks = {name: all_of(map(self.packed, parts), self._every) for name, parts in own.items()}
-        chosen = [self._column(name) for name in (self.countable_fields if fields is None else fields)]
+        chosen = [self._column(name) for name in fields]
         counts = self._counts_within(all_of(masks.values(), everywhere), chosen)
         facets = []
         for column in chosen:

@@ -109,6 +109,8 @@ def detect_language(query: str, is_english: Callable[[str], bool]) -> str:
 
 def _foreign_script(query: str) -> Script | None:
     """Return the script that rules English out: enough letters that aren't Latin, kana before Han."""
+    if query.isascii():
+        return None
     counts = dict.fromkeys(Script, 0)
     latin = 0
     for char in query:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.curriculum.material import Material
+from ale_semantic.kept import Kept
 from ale_semantic.types import Band, Provenance, Verdict
 
 if TYPE_CHECKING:
@@ -41,14 +40,10 @@ def topic_relevance(engine: Engine, topic: str) -> Relevance:
         QueryError: if the topic can't be searched for.
     """
     key = (engine.provenance, topic)
-    with _lock:
-        known = _kept.get(key)
+    known = _kept.get(key)
     if known is None:
         known = _search(engine, topic)
-        with _lock:
-            _kept[key] = known
-            while len(_kept) > _MOST_KEPT:
-                _kept.popitem(last=False)
+        _kept.keep(key, known)
     return known
 
 
@@ -94,5 +89,4 @@ def central_relevance(material: Material, allowed: NDArray[np.bool_]) -> Relevan
     )
 
 
-_lock = threading.Lock()
-_kept: OrderedDict[tuple[Provenance, str], Relevance] = OrderedDict()
+_kept: Kept[tuple[Provenance, str], Relevance] = Kept(_MOST_KEPT)
