@@ -33,6 +33,12 @@ def words(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=64)
+def query_words(query: str) -> tuple[str, ...]:
+    """Return `words` of a query, which are asked for by all that read it."""
+    return tuple(words(query))
+
+
 def fold_text(text: str) -> str:
     """Return the text in lower case, without accents, in compatibility form."""
     if text.isascii():

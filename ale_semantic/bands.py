@@ -116,7 +116,7 @@ class Scale:
             evidence: what the catalogue says of the query.
         """
         logits = self.query_logit(evidence) - self.behind * (fused.max() - fused)
-        return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))), dtype=np.float32)
+        return np.asarray(1 / (1 + np.exp(-np.minimum(np.maximum(logits, -30), 30))), dtype=np.float32)
 
     def band(self, score: float) -> Band:
         """Return the band of a score."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.analysis import STOP_WORDS, stem, words
+from ale_semantic.analysis import STOP_WORDS, query_words, stem, words
 from ale_semantic.fusion import Mask, Scores, ranks
 from ale_semantic.ranking import Ranker, Ranking, Stage
 from ale_semantic.texts import SEARCHED_FIELDS, field_text, sentences
@@ -34,15 +34,15 @@ def explain(
         mask: the cards that pass the filter; ranks count among them.
         notes: a remark for some rows.
     """
-    query_words = {word: stem(word) for word in words(query) if word not in STOP_WORDS}
-    holders = {word: _of_page(page, ranker.lexical.cards_with(root)) for word, root in query_words.items()}
+    roots = {word: stem(word) for word in query_words(query) if word not in STOP_WORDS}
+    holders = {word: _of_page(page, ranker.lexical.cards_with(root)) for word, root in roots.items()}
     dense = _dense_legs(ranking, mask, page)
     lexical = _legs(ranking.lexical, mask & (ranking.lexical > 0) if ranking.lexical is not None else mask, page)
     passages = _dense_passages(page, cards, ranker, ranking)
     reasons = []
     for place, row in enumerate(page.tolist()):
-        matched = tuple(word for word in query_words if row in holders[word])
-        passage = passages[place] or _lexical_passage(cards[row], {query_words[word] for word in matched})
+        matched = tuple(word for word in roots if row in holders[word])
+        passage = passages[place] or _lexical_passage(cards[row], {roots[word] for word in matched})
         reasons.append(Why(passage, matched, dense[place], lexical[place], notes.get(row)))
     return reasons
 

@@ -19,8 +19,9 @@ def standardise(scores: Scores) -> Scores:
     Args:
         scores: shape (cards,), or (rows, cards) for several kinds of scores, each standardised by itself.
     """
-    centred = scores - scores.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True))
+    count = scores.shape[-1]  # sums and divisions, since `mean` takes several times as long as these for few cards
+    centred = scores - np.add.reduce(scores, axis=-1, keepdims=True) / count
+    spread = np.sqrt(np.add.reduce(centred * centred, axis=-1, keepdims=True) / count)
     return np.asarray(np.where(spread < 1e-9, 0, centred / np.maximum(spread, 1e-9)), dtype=np.float32)
 
 

@@ -38,7 +38,7 @@ _VOCABULARY = "vocabulary.json"
 class LexicalIndex:
     """A BM25 weight for each (term, card), stored by term.
 
-    `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`.
+    `data[indptr[t]:indptr[t+1]]` are the weights of term t in the cards `indices[indptr[t]:indptr[t+1]]`, ascending.
     `words` are the catalogue's words before stemming, for spelling.
     """
 
@@ -95,7 +95,7 @@ class LexicalIndex:
         position = self.vocabulary.get(term)
         if position is None:
             return np.zeros(0, dtype=np.int32)
-        return np.sort(self.indices[int(self.indptr[position]) : int(self.indptr[position + 1])])
+        return self.indices[int(self.indptr[position]) : int(self.indptr[position + 1])]
 
 
 class LexicalBuilder:

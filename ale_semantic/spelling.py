@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ale_semantic.analysis import STOP_WORDS, stem, words
+from ale_semantic.analysis import STOP_WORDS, query_words, stem
+from ale_semantic.kept import Kept
 from ale_semantic.lexical import SHORTEST_SPELLED, LexicalIndex, WeightedTerms
 from ale_semantic.query_vectors import QueryVectors
 
 LEAST_SIMILARITY = 0.75  # of the optimal-string-alignment distance; below it, words of other meaning come in
 _CANDIDATES = 6
+_KEPT = 4096  # unknown words
 _TIED = 0.02  # candidates so close to the best are all taken
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est")
 _WORD = re.compile(r"[^\W_]+")
@@ -36,6 +38,7 @@ class Speller:
 
     lexical: LexicalIndex
     vectors: QueryVectors
+    _found: Kept[str, Sequence[tuple[str, float]]] = field(default_factory=lambda: Kept(_KEPT), compare=False)
 
     def correct(self, query: str) -> Corrected:
         """Return the query's terms and text with unknown words read as the nearest known ones.
@@ -45,7 +48,7 @@ class Speller:
         terms: list[tuple[str, float]] = []
         replaced: dict[str, str] = {}
         unknown = True
-        for word in words(query):
+        for word in query_words(query):
             if word in STOP_WORDS:
                 continue
             nearest = self._nearest(word) if self._is_unknown(word) else []
@@ -76,6 +79,13 @@ class Speller:
 
     def _nearest(self, word: str) -> Sequence[tuple[str, float]]:
         """Return the nearest words of the catalogue, which begin alike but for two swapped letters."""
+        found = self._found.get(word)
+        if found is None:
+            found = self._searched(word)
+            self._found.keep(word, found)
+        return found
+
+    def _searched(self, word: str) -> Sequence[tuple[str, float]]:
         from rapidfuzz import distance, process
 
         found = process.extract(

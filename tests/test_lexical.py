@@ -72,3 +72,9 @@ def test_words_for_spelling_are_whole_and_long_enough(index: LexicalIndex) -> No
 def test_a_catalogue_without_a_single_term_is_indexed() -> None:
     empty = LexicalBuilder().finish()
     assert (empty.cards, list(empty.scores([("word", 1.0)])), list(empty.cards_with("word"))) == (0, [], [])
+
+
+def test_the_cards_of_each_term_are_in_ascending_order(index: LexicalIndex) -> None:
+    for term in index.vocabulary:
+        found = index.cards_with(term).tolist()
+        assert found == sorted(set(found)) != []

@@ -6,6 +6,7 @@ Written out rather than generated: importing a parser library would take longer 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NoReturn
 
 from ale_semantic.errors import FilterError
@@ -26,6 +27,7 @@ _OPERATORS = {
 _OPERATOR_NAMES = "=, !=, <, <=, >, >=, in, not in, contains, is missing or is present"
 
 
+@lru_cache(maxsize=256)  # a filter stays while queries change
 def parse(expression: str) -> Condition | None:
     """Read a filter; a blank one is None, which means no filter.
 
