@@ -17,6 +17,8 @@ Matrix = NDArray[np.float32]
 _BLOCK = 64  # rows of one block where BLAS might divide its product among threads
 _WIDE = 4096  # rows of one block where it is told to use one thread, as the command line does: a third faster
 _KERNEL = 4  # rows that BLAS's inner loops take at once; the rest of a product takes slower ones
+_LANES = 16  # rows that BLAS's inner loops take at once where one row is multiplied
+_MOST_TURNED = 64_000_000  # bytes: more isn't kept twice in memory
 _ALONE = 1 << 17  # multiplications of one product that BLAS does not divide; OpenBLAS begins at twice as many
 
 
@@ -48,25 +50,35 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
 class Turned:
     """Many rows laid out for products with a few, which then take half or two thirds of the time.
 
-    `blocks` has shape (blocks, columns, rows of one), `rest` holds the last rows, (columns, rows).
+    `blocks` has shape (blocks, columns, rows of one), `rest` holds the last rows, (columns, rows), with zeros behind
+    them; `count` is the number of rows.
     """
 
     blocks: Matrix
     rest: Matrix
+    count: int
 
     @classmethod
     def of(cls, rows: Matrix) -> Turned:
         """Lay out rows, shape (rows, columns)."""
-        block = _WIDE if os.environ.get("OPENBLAS_NUM_THREADS") == "1" else _BLOCK
+        block = _WIDE if _is_told() else _BLOCK
         blocks = len(rows) // block
         whole = rows[: blocks * block].reshape(blocks, block, rows.shape[1])
-        return cls(np.ascontiguousarray(whole.transpose(0, 2, 1)), np.ascontiguousarray(rows[blocks * block :].T))
+        last = rows[blocks * block :]
+        rest = np.zeros((rows.shape[1], _up_to(_LANES, len(last))), dtype=np.float32)
+        rest[:, : len(last)] = last.T
+        return cls(np.ascontiguousarray(whole.transpose(0, 2, 1)), rest, len(rows))
 
     def product(self, few: Matrix) -> Matrix:
-        """Return the dot product of each of a few rows with each of the many, shape (few, many)."""
+        """Return the dot product of each of a few rows with each of the many, shape (few, many).
+
+        With one row, those of equal rows are equal.
+        """
         blocks, count, width = self.blocks.shape
-        padded = np.zeros((-(-len(few) // _KERNEL) * _KERNEL, count), dtype=np.float32)
-        padded[: len(few)] = few
+        padded = few
+        if len(few) != 1:
+            padded = np.zeros((_up_to(_KERNEL, len(few)), count), dtype=np.float32)
+            padded[: len(few)] = few
         found = np.empty((len(padded), blocks * width + self.rest.shape[1]), dtype=np.float32)
         into = found[:, : blocks * width].reshape(len(padded), blocks, width).transpose(1, 0, 2)  # a view of the same
         step = max(_KERNEL, len(padded)) if width == _WIDE else max(_KERNEL, _ALONE // max(1, count * width))
@@ -74,4 +86,40 @@ class Turned:
             some = slice(start, start + step)
             np.matmul(padded[some], self.blocks, out=into[:, some])
             np.matmul(padded[some], self.rest, out=found[some, blocks * width :])
-        return found[: len(few)]
+        return found[: len(few), : self.count]
+
+
+class ManyRows:
+    """Rows of which products with a few others are asked again and again.
+
+    They are laid out anew by the second who asks: the first is often the only one of its process.
+    """
+
+    __slots__ = ("_asked", "_rows", "_turned")
+
+    def __init__(self, rows: Matrix) -> None:
+        """Keep rows, shape (rows, columns); they may be memory-mapped."""
+        self._rows = rows
+        self._asked = 0
+        self._turned: Turned | None = None
+
+    def product(self, few: Matrix) -> Matrix:
+        """Return the dot product of each of a few rows with each of the many, shape (few, many)."""
+        self._asked += 1  # two threads may both be the first, or lay them out twice: that costs time alone
+        alone = len(few) == 1
+        if self._turned is None:
+            # Without being told, BLAS divides even a product with one row.
+            if self._asked == 1 or self._rows.nbytes > _MOST_TURNED or (alone and not _is_told()):
+                return dots(self._rows, few[0])[None, :] if alone else product(self._rows, few.T).T
+            self._turned = Turned.of(self._rows)
+        return self._turned.product(few)
+
+
+def _is_told() -> bool:
+    """Tell whether BLAS is told to use one thread, as the command line and the service tell it."""
+    return os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+
+
+def _up_to(step: int, count: int) -> int:
+    """Return the next multiple of a step."""
+    return -(-count // step) * step

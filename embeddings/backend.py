@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.arrays import fetch_soon, mapped
 from ale_semantic.errors import BundleError
-from ale_semantic.products import dots
+from ale_semantic.products import ManyRows, dots
 from ale_semantic.types import PlanKind, SearchPlan
 
 from .codes import Coder, inner_index, kind_of, make_index
@@ -66,6 +66,7 @@ class FaissBackend:
         self._path = path
         self._index = index
         self._coder: Coder | None = None
+        self._many = ManyRows(vectors)
         self._lock = threading.Lock()
 
     @classmethod
@@ -133,10 +134,11 @@ class FaissBackend:
 
     def scores(self, vectors: Vectors, rows: Rows | None) -> Vectors:
         """Return the cosine of each query row with each of `rows`, within [-1, 1]."""
-        chosen = self.vectors if rows is None else self.vectors[rows]
         if len(vectors) == 1:
-            return np.clip(dots(chosen, vectors[0])[None, :], -1.0, 1.0)
-        return np.asarray(np.clip(vectors @ chosen.T, -1.0, 1.0), dtype=np.float32)
+            found = self._many.product(vectors) if rows is None else dots(self.vectors[rows], vectors[0])[None, :]
+        else:
+            found = vectors @ (self.vectors if rows is None else self.vectors[rows]).T
+        return np.asarray(np.minimum(np.maximum(found, -1.0), 1.0), dtype=np.float32)
 
     def _scanned(
         self, step: Step, plan: SearchPlan, vectors: Vectors, wanted: int, mask: Mask | None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
-from ale_semantic.products import Turned, product
+from ale_semantic.products import ManyRows, product
 
 from .arrayfile import GrowingArray
 from .encoder import TokenVectors, Vectors
@@ -25,7 +25,6 @@ PROJECTED = 128  # dimensions; on the development queries they rank as well as a
 STEPS_DISCOUNT = 0.05  # a word of the must-do steps counts this much less than one of title, summary and software
 LEAST_IDF = 0.1  # word pieces that stand in nearly all cards are not looked up
 _ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
-_MOST_TURNED = 64_000_000  # bytes: more isn't kept twice in memory
 _BLOCK = 65_536  # rows that are projected at once
 _TOGETHER = 8_000_000  # similarities of tokens of many queries to rows that stand in memory at once
 _SUMMED = 8192  # rows whose products are summed up at once
@@ -113,17 +112,13 @@ class _Groups:
 
 
 class _Prepared:
-    """What the queries of one index share, made when it is asked for.
+    """What the queries of one index share, made when it is asked for; two threads may make it twice."""
 
-    The rows are laid out anew by the second query: the first is often the only one of its process.
-    """
-
-    __slots__ = ("_groups", "_queries", "_turned")
+    __slots__ = ("_groups", "_rows")
 
     def __init__(self) -> None:
-        self._queries = 0
-        self._turned: Turned | None = None
         self._groups: _Groups | None = None
+        self._rows: ManyRows | None = None
 
     def groups(self, starts: NDArray[np.int64], discount: NDArray[np.float32]) -> _Groups:
         """Return the runs of the index's rows."""
@@ -131,14 +126,11 @@ class _Prepared:
             self._groups = _Groups.of(starts, discount)
         return self._groups
 
-    def product(self, few: Vectors, rows: Vectors) -> Vectors:
-        """Return the dot product of each of a few rows with each of the index's, shape (few, rows)."""
-        self._queries += 1  # two threads may both be the first, or lay them out twice: that costs time alone
-        if self._turned is None:
-            if self._queries == 1 or rows.nbytes > _MOST_TURNED:
-                return product(rows, few.T).T
-            self._turned = Turned.of(rows)
-        return self._turned.product(few)
+    def rows(self, rows: Vectors) -> ManyRows:
+        """Return the index's rows, prepared for products."""
+        if self._rows is None:
+            self._rows = ManyRows(rows)
+        return self._rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +177,7 @@ class LateIndex:
         Shape (cards,); zeros where the query has no token that tells cards apart.
         """
         weights, vectors = self._telling(query)
-        return self._mean(weights, self.prepared.product(vectors, self.vectors)) if len(weights) else self._nothing()
+        return self._mean(weights, self.prepared.rows(self.vectors).product(vectors)) if len(weights) else self._nothing()
 
     def scores_of_many(self, queries: Sequence[TokenVectors]) -> Iterator[NDArray[np.float32]]:
         """Yield the scores of each of many queries: the same to rounding, a few times sooner."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ale_semantic.products import Turned, dots, product, weighted_sum
+from ale_semantic.products import ManyRows, Turned, dots, product, weighted_sum
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,30 @@ def test_rows_that_were_laid_out_have_the_same_products(
     found = Turned.of(many).product(one)
     assert found.shape == (few, rows)
     np.testing.assert_allclose(found, one @ many.T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("rows", [1, 130, 4099, 9001])
+def test_equal_rows_have_equal_products_with_one_wherever_they_stand(
+    rows: int, threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+    random = np.random.default_rng(5)
+    many = np.tile(random.standard_normal((1, 384)).astype(np.float32), (rows, 1))
+    asked = random.standard_normal((1, 384)).astype(np.float32)
+    prepared = ManyRows(many)
+    for _ in range(3):
+        found = prepared.product(asked)
+        assert found.shape == (1, rows)
+        assert len(set(found[0].tolist())) == 1
+        np.testing.assert_allclose(found, asked @ many.T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("few", [0, 1, 9])
+def test_many_rows_answer_alike_again_and_again(few: int) -> None:
+    random = np.random.default_rng(6)
+    many = random.standard_normal((300, 8)).astype(np.float32)
+    asked = random.standard_normal((few, 8)).astype(np.float32)
+    prepared = ManyRows(many)
+    for _ in range(3):
+        np.testing.assert_allclose(prepared.product(asked), asked @ many.T, rtol=1e-4, atol=1e-4)
