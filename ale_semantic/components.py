@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.beside import BESIDE
+from ale_semantic.embeddings.encoder import Vectors
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Scores, best_and_mean, standardise
 from ale_semantic.query_vectors import QueryVector
@@ -110,23 +111,33 @@ def see(
         query: the query's vectors.
         floors: what a card without a view's field is given; by default the cosine of the farthest card with it.
     """
-    late = BESIDE.start(space.late.scores, query.tokens)
-    asked = BESIDE.start(skills.ranking_evidence, query.vector) if skills is not None else None
-    cosines = space.backend.scores(query.vector[None, :], None)[0]
-    best, passages, near = best_and_mean(cosines, space.starts, BEST_PASSAGES)
-    others = {
-        component: view.scores(cosines, len(space.starts) - 1, floors[component] if floors else None)
-        for component, view in views.items()
-    }
+    beside = BESIDE.start(_by_query_vector, space, views, skills, query.vector, floors)
+    late = space.late.scores(query.tokens)  # here, where it begins at once: it takes longer than all the rest
+    best, passages, near, by_field, asked = beside()
     weights = dict(WEIGHTS)
+    components = {Component.PASSAGES: near, Component.LATE: late, **by_field}
     if asked is not None:
-        others[Component.SKILLS], nearness = asked()
+        components[Component.SKILLS], nearness = asked
         first, whole = SKILL_QUERY_COSINES
         share = min(max((nearness - first) / (whole - first), 0.0), 1.0)
         usual = WEIGHTS[Component.SKILLS]
         weights[Component.SKILLS] = usual + (SKILL_QUERY_WEIGHT - usual) * share
-    components = {Component.PASSAGES: near, Component.LATE: late(), **others}
     return Seen(best, passages, components, weights)
+
+
+def _by_query_vector(
+    space: VectorSpace,
+    views: Mapping[Component, View],
+    skills: SkillTable | None,
+    vector: Vectors,
+    floors: Mapping[Component, float] | None,
+) -> tuple[Scores, NDArray[np.int64], Scores, dict[Component, Scores], tuple[Scores, float] | None]:
+    """Return each card's best cosine, its row, the mean of the best few, those by field, and the skills asked for."""
+    cosines = space.backend.scores(vector[None, :], None)[0]
+    best, passages, near = best_and_mean(cosines, space.starts, BEST_PASSAGES)
+    cards = len(space.starts) - 1
+    by_field = {name: view.scores(cosines, cards, floors[name] if floors else None) for name, view in views.items()}
+    return best, passages, near, by_field, skills.ranking_evidence(vector) if skills is not None else None
 
 
 def fuse(components: Mapping[Component, Scores], weights: Mapping[Component, float]) -> Scores:

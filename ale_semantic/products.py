@@ -34,6 +34,8 @@ def weighted_sum(weights: Matrix, rows: Matrix) -> Matrix:
 
 def product(rows: Matrix, columns: Matrix) -> Matrix:
     """Return the matrix product of many rows with a few columns, shape (rows, columns), a block of rows at a time."""
+    if _is_told():
+        return np.asarray(rows @ columns, dtype=np.float32)
     count, width = columns.shape
     block = max(1, _ALONE // max(1, count * width))
     blocks = len(rows) // block

@@ -310,4 +310,5 @@ def _leading_directions(products: NDArray[np.float64]) -> Vectors:
 
 
 def _unit(rows: Vectors) -> Vectors:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9), dtype=np.float32)
+    lengths = np.sqrt(np.add.reduce(rows * rows, axis=-1, keepdims=True))  # `norm` takes twice as long for few rows
+    return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
