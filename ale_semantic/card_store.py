@@ -7,9 +7,7 @@ table of names and no check: the files of an index are digested, and the cards w
 from __future__ import annotations
 
 import json
-import threading
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from ale_semantic.arrays import mapped
 from ale_semantic.errors import BundleError
+from ale_semantic.kept import Kept
 from ale_semantic.types import Finding, InputFile, OperatingSystem, SoftwareUse, TaskCard, Tier
 
 _STARTS = ".starts.npy"  # after the name of the cards' file: where each line begins, and the end
@@ -34,8 +33,7 @@ class StoredCards(Sequence[TaskCard]):
         self._path = path
         self._starts = starts
         self._lines = lines
-        self._kept: OrderedDict[int, TaskCard] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Kept[int, TaskCard] = Kept(_KEPT)
 
     @classmethod
     def open(cls, path: Path) -> StoredCards:
@@ -77,10 +75,7 @@ class StoredCards(Sequence[TaskCard]):
         card = self._kept.get(row)
         if card is None:
             card = self._parse(row)
-            with self._lock:
-                self._kept[row] = card
-                if len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
+            self._kept.keep(row, card)
         return card
 
     def __iter__(self) -> Iterator[TaskCard]:

@@ -21,6 +21,10 @@ class Kept(Generic[_Key, _Value]):
         self._lock = Lock()
         self._values: OrderedDict[_Key, _Value] = OrderedDict()
 
+    def __len__(self) -> int:
+        """Return how many values are kept."""
+        return len(self._values)
+
     def get(self, key: _Key) -> _Value | None:
         """Return a value, or None if it isn't kept."""
         with self._lock:
@@ -35,3 +39,8 @@ class Kept(Generic[_Key, _Value]):
             self._values[key] = value
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
+
+    def forget(self) -> None:
+        """Drop all values."""
+        with self._lock:
+            self._values.clear()

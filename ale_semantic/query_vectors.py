@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from ale_semantic.embeddings.encoder import Encoder, TextKind, TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.errors import AleSemanticError
+from ale_semantic.kept import Kept
 
 _WORDS = 16_384
 _KEPT = 1024  # a query of ten words takes 17 kB
@@ -32,7 +32,7 @@ class QueryVectors:
         self._space = space
         self._encoder = encoder
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, QueryVector] = OrderedDict()
+        self._kept: Kept[str, QueryVector] = Kept(_KEPT)
         self._words: dict[str, bool] = {}
 
     @property
@@ -67,22 +67,17 @@ class QueryVectors:
 
     def forget(self) -> None:
         """Empty the cache."""
-        with self._lock:
-            self._kept.clear()
+        self._kept.forget()
 
     def of(self, texts: Sequence[str]) -> list[QueryVector]:
         """Return each query's vectors."""
-        with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
-            for text in found:
-                self._kept.move_to_end(text)
-        new = [text for text in dict.fromkeys(texts) if text not in found]
+        known = {text: self._kept.get(text) for text in texts}
+        found = {text: vector for text, vector in known.items() if vector is not None}
+        new = [text for text in known if text not in found]
         if new:
             vectors, tokens = self.encoder.encode_tokens(new, TextKind.QUERY)
             made = {text: QueryVector(vectors[row], tokens[row]) for row, text in enumerate(new)}
             found |= made
-            with self._lock:
-                self._kept |= made
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
+            for text, vector in made.items():
+                self._kept.keep(text, vector)
         return [found[text] for text in texts]

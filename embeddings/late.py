@@ -177,7 +177,9 @@ class LateIndex:
         Shape (cards,); zeros where the query has no token that tells cards apart.
         """
         weights, vectors = self._telling(query)
-        return self._mean(weights, self.prepared.rows(self.vectors).product(vectors)) if len(weights) else self._nothing()
+        if not len(weights):
+            return self._nothing()
+        return self._mean(weights, self.prepared.rows(self.vectors).product(vectors))
 
     def scores_of_many(self, queries: Sequence[TokenVectors]) -> Iterator[NDArray[np.float32]]:
         """Yield the scores of each of many queries: the same to rounding, a few times sooner."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ale_semantic.facet_index import FacetIndex, pack, unpack
-from ale_semantic.facets import FacetTable, _KeptMasks
+from ale_semantic.facets import FacetTable
 from ale_semantic.filters import field
 
 VALUES = 40
@@ -65,15 +65,6 @@ def test_it_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     assert again.counts(every, range(VALUES)).tolist() == has.sum(axis=0).tolist()
     with pytest.raises(ValueError, match="don't fit 3000 cards"):
         FacetIndex.open(tmp_path, cards=3000)
-
-
-def test_masks_are_kept_and_the_oldest_go() -> None:
-    kept = _KeptMasks(most=2)
-    conditions = [field("domain") == name for name in "abc"]
-    for condition in conditions:
-        kept.keep(condition, pack(np.ones(3, dtype=bool)))
-    assert kept.get(conditions[0]) is None
-    assert kept.get(field("domain") == "c") is not None
 
 
 def test_a_mask_that_was_given_out_may_be_changed() -> None:

@@ -10,7 +10,7 @@ from ale_semantic.errors import FilterError, UnknownNameError
 from ale_semantic.facet_columns import nearest
 from ale_semantic.facet_fields import FIELDS, FieldKind, number_of, seconds_of
 from ale_semantic.facets import FacetTable, selection_field
-from ale_semantic.filters import field, parse
+from ale_semantic.filters import Condition, field, parse
 from ale_semantic.types import Facet, FacetValue, Finding, SoftwareUse, Tier
 
 CARDS = (
@@ -203,6 +203,26 @@ def test_a_fields_own_selection_does_not_narrow_it(table: FacetTable) -> None:
     assert counted(facets, "domain") == {"bakery": 2, "garden": 2, "harbour": 1}
     assert counted(facets, "os") == {"linux": 1, "windows": 1}
     assert counted(facets, "tier") == {"near-term": 2, "full-spectrum": 1, "last-exam": 0}
+
+
+def counts_of(
+    table: FacetTable, condition: Condition | None, fields: list[str] | None, matching: np.ndarray | None
+) -> tuple[Facet, ...]:
+    """Count under a condition."""
+    return table.counts(condition=condition, fields=fields, matching=matching)
+
+
+def test_counts_that_were_asked_before_are_the_same(table: FacetTable) -> None:
+    matching = np.array([True, False, True, False, False])
+    ways = [
+        (condition, fields, narrowed)
+        for condition in (None, parse("domain = bakery"), parse("os = linux"), parse("domain = bakery and os = linux"))
+        for fields in (None, ["os", "domain"], ["domain", "os"])
+        for narrowed in (None, matching)
+    ]
+    first = [counts_of(FacetTable.of(table.cards, table.columns), *way) for way in ways]
+    assert [counts_of(table, *way) for way in ways] == first
+    assert [counts_of(table, *way) for way in ways] == first
 
 
 def test_fields_narrow_each_other(table: FacetTable) -> None:

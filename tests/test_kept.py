@@ -20,6 +20,13 @@ def test_nothing_is_kept_where_there_is_no_room() -> None:
     assert kept.get("a") is None
 
 
+def test_all_can_be_forgotten() -> None:
+    kept: Kept[str, int] = Kept(2)
+    kept.keep("a", 1)
+    kept.forget()
+    assert kept.get("a") is None
+
+
 def test_a_value_is_replaced() -> None:
     kept: Kept[str, int] = Kept(2)
     kept.keep("a", 1)

@@ -106,7 +106,9 @@ def _key(phrase: str) -> str:
     unspaced = next(filter(is_unspaced, folded), None)
     if unspaced is not None:
         return unspaced
-    words = _WORD.findall(folded)
+    words: list[str] = _WORD.findall(folded)
+    if not words:
+        return _ANY
     longest = max(words, key=len)
     if not folded.endswith("*") or longest != words[-1]:
         return longest

@@ -42,3 +42,4 @@ def test_other_texts_are_ruled_out() -> None:
     assert not may_hold("preposition", ("prepos", "position"))
     assert may_hold("upper", ("up*",))
     assert not may_hold("up", ("upper*",))
+    assert may_hold("anything", ("++",))
