@@ -18,16 +18,11 @@ from numpy.typing import NDArray
 from ale_semantic.arrays import mapped
 from ale_semantic.products import ManyRows, product
 
-from .arrayfile import GrowingArray
 from .encoder import TokenVectors, Vectors
 
-PROJECTED = 128  # dimensions; on the development queries they rank as well as all 384
-STEPS_DISCOUNT = 0.05  # a word of the must-do steps counts this much less than one of title, summary and software
 LEAST_IDF = 0.1  # word pieces that stand in nearly all cards are not looked up
 _ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
-_BLOCK = 65_536  # rows that are projected at once
 _TOGETHER = 8_000_000  # similarities of tokens of many queries to rows that stand in memory at once
-_SUMMED = 8192  # rows whose products are summed up at once
 
 
 class TokenGroup(IntEnum):
@@ -63,7 +58,7 @@ class CardTokens:
         pairs, place = np.unique(np.stack([groups, ids]), axis=1, return_inverse=True)
         sums = np.zeros((pairs.shape[1], dimension), dtype=np.float32)
         np.add.at(sums, place.ravel(), np.concatenate([one.vectors for _, one in occurrences]))
-        return cls(pairs[1], pairs[0], _unit(sums), every)
+        return cls(pairs[1], pairs[0], unit(sums), every)
 
     @classmethod
     def joined(cls, groups: Sequence[CardTokens], seen: NDArray[np.integer[Any]]) -> CardTokens:
@@ -138,8 +133,8 @@ class LateIndex:
     """The pooled tokens of all cards.
 
     `starts` is the first row of each card and the end, shape (cards + 1,); `tokens` the token ids and `discount`
-    what their group costs, (rows,); `vectors` the projected unit vectors, (rows, PROJECTED); `projection` the map
-    from the encoder's space, (dimension, PROJECTED); `idf` the weight of each token id, (largest id + 1,), counted over
+    what their group costs, (rows,); `vectors` the projected unit vectors, (rows, directions); `projection` the map
+    from the encoder's space, (dimension, directions); `idf` the weight of each token id, (largest id + 1,), counted over
     so many cards as `counted` says, those here if it is 0.
     """
 
@@ -201,7 +196,7 @@ class LateIndex:
         known = query.ids < len(self.idf)
         weights = np.where(known, self.idf[np.where(known, query.ids, 0)], unseen)
         telling = (weights >= LEAST_IDF) & bool(len(self.vectors))
-        return weights[telling], _unit(product(query.vectors[telling], self.projection))
+        return weights[telling], unit(product(query.vectors[telling], self.projection))
 
     def _mean(self, weights: NDArray[np.float32], similar: Vectors) -> NDArray[np.float32]:
         groups = self.prepared.groups(self.starts, self.discount)
@@ -220,97 +215,7 @@ def spans(starts: NDArray[np.int64], cards: NDArray[np.int64]) -> tuple[NDArray[
     return np.arange(begins[-1]) + np.repeat(starts[cards] - begins[:-1], counts), begins
 
 
-class LateWriter:
-    """Writes the index of cards that come one after the other; their vectors never stand in memory together."""
-
-    def __init__(self, folder: Path, pooled: Path, dimension: int) -> None:
-        """Begin an index.
-
-        Args:
-            folder: where it is to stand.
-            pooled: the file for the tokens' full vectors, in half precision; searches don't need it.
-            dimension: of the encoder's space.
-        """
-        self._folder = folder
-        self._pooled = GrowingArray(pooled, np.float16, dimension)
-        self._tokens = GrowingArray(folder / "tokens.npy", np.int32)
-        self._discount = GrowingArray(folder / "discount.npy", np.float32)
-        self._starts = [0]
-        self._frequency = np.zeros(1, dtype=np.int64)
-        self._products = np.zeros((dimension, dimension), dtype=np.float64)
-        self._waiting: list[NDArray[np.floating[Any]]] = []
-        self._rows_waiting = 0
-
-    def add(self, cards: Sequence[CardTokens]) -> None:
-        """Add the next cards; their vectors are kept in half precision."""
-        if not cards:
-            return
-        self._pooled.append(np.concatenate([card.vectors for card in cards], dtype=np.float16, casting="same_kind"))
-        self._tokens.append(np.concatenate([card.ids for card in cards]))
-        groups = np.concatenate([card.groups for card in cards])
-        self._discount.append(np.where(groups == TokenGroup.STEPS, STEPS_DISCOUNT, 0.0))
-        seen = np.bincount(np.concatenate([card.seen for card in cards]), minlength=len(self._frequency))
-        seen[: len(self._frequency)] += self._frequency
-        self._frequency = seen
-        for card in cards:
-            self._starts.append(self._starts[-1] + len(card.ids))
-            self._waiting.append(card.vectors)
-            self._rows_waiting += len(card.vectors)
-            if self._rows_waiting >= _SUMMED:  # after the same cards, whatever comes together: sums depend on it
-                self._sum_up()
-
-    def close(self) -> None:
-        """Close the files, also of a build that failed."""
-        for file in (self._pooled, self._tokens, self._discount):
-            file.close()
-
-    def finish(self) -> LateIndex:
-        """Project all vectors, write what is left to write, and open the index."""
-        from threadpoolctl import threadpool_limits
-
-        self._sum_up()
-        projection = _leading_directions(self._products)
-        pooled = self._pooled.finish()
-        path = self._folder / "vectors.npy"
-        with threadpool_limits(1), GrowingArray(path, np.float32, projection.shape[1]) as vectors:
-            for start in range(0, len(pooled), _BLOCK):
-                vectors.append(_unit(pooled[start : start + _BLOCK].astype(np.float32) @ projection))
-        self._tokens.close()
-        self._discount.close()
-        cards = len(self._starts) - 1
-        idf = np.log((cards + 1) / (self._frequency + 0.5)).astype(np.float32)
-        for name, array in (("starts", np.array(self._starts, np.int64)), ("projection", projection), ("idf", idf)):
-            np.save(self._folder / f"{name}.npy", array, allow_pickle=False)
-        return LateIndex.open(self._folder)
-
-    def _sum_up(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        if not self._waiting:
-            return
-        rows = np.concatenate(self._waiting, dtype=np.float32)  # half as long as in double precision, summed in that
-        with threadpool_limits(1):  # see `_leading_directions`
-            self._products += rows.T @ rows
-        self._waiting.clear()
-        self._rows_waiting = 0
-
-
-def _leading_directions(products: NDArray[np.float64]) -> Vectors:
-    """Return the leading right singular vectors of rows, shape (dimension, PROJECTED or fewer).
-
-    Args:
-        products: the rows' products with each other summed up, shape (dimension, dimension).
-    """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):  # on a busy machine threads that wait for each other take longer than the work
-        values, directions = np.linalg.eigh(products)
-    leading = directions[:, np.argsort(-values, kind="stable")[:PROJECTED]]
-    # A direction and its opposite are as good: the largest entry is made positive, so that builds agree.
-    largest = leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])]
-    return np.asarray(leading * np.where(largest < 0, -1.0, 1.0), dtype=np.float32)
-
-
-def _unit(rows: Vectors) -> Vectors:
+def unit(rows: Vectors) -> Vectors:
+    """Return rows divided by their lengths."""
     lengths = np.sqrt(np.add.reduce(rows * rows, axis=-1, keepdims=True))  # `norm` takes twice as long for few rows
     return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)

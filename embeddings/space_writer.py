@@ -11,7 +11,7 @@ from .backend import VECTORS, FaissBackend, write_index
 from .bundle import LATE, PASSAGES, BundlePaths
 from .card_records import POOLED, RECORDS, EmbeddedCard, RecordWriter
 from .encoder import EncoderIdentity
-from .late import LateWriter
+from .late_writer import LateWriter
 from .space import PassageTable, VectorSpace
 
 _PASSAGE_COLUMNS = 5

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from ale_semantic.embeddings.encoder import TokenVectors
-from ale_semantic.embeddings.late import STEPS_DISCOUNT, CardTokens, LateIndex, LateWriter, TokenGroup
+from ale_semantic.embeddings.late import CardTokens, LateIndex, TokenGroup
+from ale_semantic.embeddings.late_writer import STEPS_DISCOUNT, LateWriter
 
 ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
 X, Y = [1.0, 0.0], [0.0, 1.0]
@@ -76,8 +77,8 @@ def test_cards_on_their_own_score_as_among_all() -> None:
 
 
 def test_blocks_give_what_one_block_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ale_semantic.embeddings.late._BLOCK", 1)
-    monkeypatch.setattr("ale_semantic.embeddings.late._SUMMED", 1)
+    monkeypatch.setattr("ale_semantic.embeddings.late_writer._BLOCK", 1)
+    monkeypatch.setattr("ale_semantic.embeddings.late_writer._SUMMED", 1)
     parts = written(CARDS, 2)
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(parts, name), getattr(INDEX, name), atol=1e-6)
