@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from ale_semantic.types import Field
 
 _RARE_SHARE, _RARE_CARDS = 0.05, 2  # a term in at most this share of the cards, or in so many, is rare
 _TOGETHER = 32  # of them at once: each brings a cosine with every passage
+_SIDE_BY_SIDE = 2  # so many times that, each with one processor
 _BACKGROUND_QUERIES = 256  # titles asked against all other cards: enough for a mean and a deviation
 
 
@@ -70,16 +73,19 @@ def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encod
     vectors, tokens = encoder.encode_tokens([titles[row] for row in chosen], TextKind.QUERY)
     rows = space.passages.rows_of(Field.OVERVIEW)
     owners = space.passages.cards[rows]
-    best, late, overview = [], [], []
-    for start in range(0, len(chosen), _TOGETHER):
+
+    def near(start: int) -> list[tuple[Scores, Scores, Scores]]:
         block = slice(start, start + _TOGETHER)
-        near, words = space.backend.scores(vectors[block], None), space.late.scores_of_many(tokens[block])
-        for row, cosines, by_word in zip(chosen[block], near, words, strict=True):
-            others = np.arange(cards) != row
-            best.append(best_per_card(cosines, space.starts)[0][others])
-            late.append(by_word[others])
-            overview.append(cosines[rows][owners != row])
-    return Background(*(_spread(values) for values in (best, late, overview)))
+        every = space.backend.scores(vectors[block], None), space.late.scores_of_many(tokens[block])
+        return [of_others(row, *scores) for row, *scores in zip(chosen[block], *every, strict=True)]
+
+    def of_others(row: int, cosines: Scores, by_word: Scores) -> tuple[Scores, Scores, Scores]:
+        others = np.arange(cards) != row
+        return best_per_card(cosines, space.starts)[0][others], by_word[others], cosines[rows][owners != row]
+
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        found = list(chain.from_iterable(pool.map(near, range(0, len(chosen), _TOGETHER))))
+    return Background(*(_spread(values) for values in zip(*found, strict=True)))
 
 
 def _holds(rows: NDArray[np.int32], row: int) -> bool:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ale_semantic.types import Band, Facet, Hit, PlanKind, SearchPlan, SearchResult, TaskCard, Verdict
-
-if TYPE_CHECKING:
-    from ale_semantic.embeddings.build import BuildReport
 
 BAND_STYLES = {Band.STRONG: "green", Band.WEAK: "yellow", Band.NONE: "dim"}
 _PASSAGE_CHARACTERS = 240
@@ -155,19 +151,6 @@ def findings_view(rows: Iterable[tuple[str, str, str]]) -> RenderableType:
     for task_id, code, message in rows:
         table.add_row(Text(task_id), Text(code, style="yellow"), Text(message))
     return table
-
-
-def build_view(report: BuildReport) -> RenderableType:
-    """Return what a build did."""
-    dropped = Text(f"{report.tokens_dropped} tokens dropped", style="red" if report.tokens_dropped else "green")
-    return Group(
-        Text(f"{report.cards} tasks ({report.embedded} embedded, {report.reused} reused), {report.passages} passages"),
-        Text(f"{report.tokens_seen} tokens seen, ").append_text(dropped),
-        Text(
-            f"model {report.model.name}, {report.model.dimension} dimensions, {report.seconds:.1f} s -> {report.folder}"
-        ),
-        *(Text(notice, style="yellow") for notice in report.notices),
-    )
 
 
 def shorten(text: str, limit: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -36,6 +36,7 @@ from .encoder import Encoder, checked_device
 from .multilingual import MultilingualWriter, chosen_model
 from .relatedness import MOST_CARDS
 from .samples import sample_texts
+from .sealing import Sealing
 from .serving import EarlierExport, Exports, Serving, serving_encoder
 from .small_catalogue import SmallCatalogue
 from .space import VectorSpace
@@ -58,6 +59,7 @@ def build_index(
     multilingual: bool | str | None = None,
     cache: bool = True,
     redraw: bool = False,
+    opened: Callable[[], EarlierIndex | None] | None = None,
 ) -> BuildReport:
     """Build the index bundle of a catalogue and make it the current one.
 
@@ -80,6 +82,7 @@ def build_index(
             nothing is read or kept outside the folder, but for what the Hub's own cache holds: neither the exported
             encoder nor digests of model files.
         redraw: build also if nothing has changed, and draw the map anew.
+        opened: gives the index in the folder, from `EarlierIndex.open`, which may have begun while the cards were read.
 
     Raises:
         EncoderError: if a model can't be loaded, or the device isn't there.
@@ -89,9 +92,10 @@ def build_index(
     folder, started = Path(folder), time.monotonic()
     checked_device(device)
     second = False if encoder and multilingual is None else multilingual
+    index = opened() if opened is not None else EarlierIndex.open(folder)
     if not redraw:
         with recording(cache):
-            same = unchanged(catalogue, folder, encoder.identity if encoder else model, second)
+            same = unchanged(catalogue, index, encoder.identity if encoder else model, second)
         if same is not None:
             return replace(same, seconds=time.monotonic() - started)
     settings = CacheSettings.from_environment()
@@ -100,7 +104,8 @@ def build_index(
         new_generation(folder, wait=wait) as paths,
         EmbeddingCache.open(settings.folder if cache else None, limit=settings.limit) as memory,
     ):
-        index = EarlierIndex.open(folder)
+        if index is None or not index.is_current():  # another build was quicker
+            index = EarlierIndex.open(folder)
         exports = Exports(
             lambda identity: paths.space(identity.key) / ENCODER,
             EarlierExport.of(index),
@@ -112,7 +117,8 @@ def build_index(
         name = chosen_model(second, cached.identity)
         languages = serve(name) if name is not None else None
         known = index.cards(cached.identity, serving.precision) if index is not None else None
-        with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory)) as build:
+        sealing = Sealing(paths.root, index.hashed if index is not None else None)
+        with closing(_Build(paths, catalogue, CardEmbedder(cached, memory, earlier=known), memory, sealing)) as build:
             if languages is not None:
                 build.add_language_space(languages, index)
             build.read_cards(progress=progress)
@@ -126,8 +132,16 @@ def build_index(
 class _Build:
     """One build: the writers of all parts of the bundle, to which cards are given block by block."""
 
-    def __init__(self, paths: BundlePaths, catalogue: Catalogue, embedder: CardEmbedder, cache: EmbeddingCache) -> None:
+    def __init__(
+        self,
+        paths: BundlePaths,
+        catalogue: Catalogue,
+        embedder: CardEmbedder,
+        cache: EmbeddingCache,
+        sealing: Sealing,
+    ) -> None:
         """Open the writers in a new generation."""
+        self._sealing = sealing
         self._paths, self._catalogue, self._embedder, self._cache = paths, catalogue, embedder, cache
         self._encoder = embedder.encoder
         self._skills = load_skills()
@@ -149,6 +163,7 @@ class _Build:
         for writer in (self._space, self._languages, self._tables, self._ledger):
             if writer is not None:
                 writer.close()
+        self._sealing.close()
 
     def add_language_space(self, serving: Serving, index: EarlierIndex | None) -> None:
         """Also embed for queries in other languages; what an earlier index holds is taken from it."""
@@ -168,6 +183,7 @@ class _Build:
     def finish(self, serving: Serving, earlier: Atlas | None) -> BuildReport:
         """Write what needs all cards, and seal the generation."""
         space = self._space.finish()
+        self._sealing.begin(self._paths.space(space.identity.key))
         skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
         skills.write(self._paths.root)
         self._tables.finish(skills)
@@ -178,7 +194,7 @@ class _Build:
         if self._small is not None:
             self._small.write(self._paths.root, space, earlier)
         self._ledger.close()
-        seal(self._paths, self._manifest(spaces))
+        seal(self._paths, self._manifest(spaces), begun=self._sealing)
         return BuildReport(
             folder=self._paths.root,
             cards=len(self._catalogue),

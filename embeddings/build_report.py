@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from ale_semantic import __version__
 from ale_semantic.catalogue import Catalogue
-from ale_semantic.errors import BundleError
 from ale_semantic.skill_definitions import definitions_digest, load_skills
 from ale_semantic.types import Field
 
-from .bundle import has_index, open_generation
 from .card_analysis import VERSION as ANALYSIS_VERSION
+from .earlier import EarlierIndex
 from .encoder import EncoderIdentity
 from .multilingual import ROLE, chosen_model
 from .passages import FieldTokens
@@ -101,13 +100,13 @@ def recipe() -> dict[str, str]:
 
 
 def unchanged(
-    catalogue: Catalogue, folder: Path, model: str | EncoderIdentity, languages: bool | str | None
+    catalogue: Catalogue, index: EarlierIndex | None, model: str | EncoderIdentity, languages: bool | str | None
 ) -> BuildReport | None:
-    """Return a report if the index in a folder is whole, and just what a build would make; else None.
+    """Return a report if an index is just what a build would make; else None.
 
     Args:
         catalogue: the cards.
-        folder: the index folder.
+        index: the index that is there, if there is one.
         model: name or identity of the encoder.
         languages: which model, if any, is wanted for queries in other languages (`chosen_model`).
 
@@ -115,17 +114,17 @@ def unchanged(
         EncoderError: if a model can't be found.
         MissingExtraError: if it needs a package that isn't installed.
     """
-    if not has_index(folder):
+    if index is None:
         return None
+    manifest, ledger = index.manifest, index.paths.ledger
     try:
-        paths, manifest = open_generation(folder)
         main, *others = manifest["spaces"]
         identity = EncoderIdentity(**main["encoder"])
         second = next((one for one in others if ROLE in one), None)
         if manifest.get("recipe") != recipe() or not _same_cards(manifest["catalogue"], catalogue):
             return None
-        seen, dropped = _sums(manifest, paths.ledger)
-    except (BundleError, OSError, ValueError, TypeError, KeyError):
+        seen, dropped = _sums(manifest, ledger)
+    except (OSError, ValueError, TypeError, KeyError):
         return None
     wanted = chosen_model(languages, identity)
     if not is_served(model, main) or (second is None) != (wanted is None):
@@ -133,14 +132,14 @@ def unchanged(
     if wanted is not None and second is not None and not is_served(wanted, second):
         return None
     return BuildReport(
-        folder=folder,
+        folder=index.paths.root.parent,
         cards=len(catalogue),
         passages=main["passages"],
         embedded=0,
         reused=len(catalogue),
         tokens_seen=seen,
         tokens_dropped=dropped,
-        ledger_file=paths.ledger,
+        ledger_file=ledger,
         model=identity,
         exported=main["exported"],
         seconds=0.0,
@@ -149,7 +148,7 @@ def unchanged(
     )
 
 
-def _sums(manifest: dict[str, Any], file: Path) -> tuple[int, int]:
+def _sums(manifest: Mapping[str, Any], file: Path) -> tuple[int, int]:
     """Return how many tokens were seen and dropped: of a large catalogue the ledger itself would take gigabytes."""
     kept = manifest.get("ledger")
     if kept is not None:

@@ -14,26 +14,24 @@ any moment leaves the earlier index whole, and a reader keeps the generation it 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ale_semantic.errors import BundleError, BundleMismatchError
 
-from .digests import file_digest
 from .passages import LAYOUT_VERSION
-from .verification import RECORD, verify
+from .sealing import Sealing, sync
+from .verification import RECORD, Inode, verify
 
 FORMAT_VERSION = 2
 CURRENT = "CURRENT"
@@ -50,9 +48,6 @@ RELATED = "related.npy"
 FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
-_DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
-_SEALERS = 4  # files that are brought to the disk and digested side by side
-_KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +97,22 @@ def open_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePath
         BundleError: if there is no index, or a file is missing or damaged.
         BundleMismatchError: if it was written in another format or passage layout.
     """
+    paths, manifest, _ = checked_generation(folder, thorough=thorough)
+    return paths, manifest
+
+
+def checked_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePaths, dict[str, Any], dict[Inode, str]]:
+    """Return what `open_generation` does and the digests of those files that were read for it."""
     while True:  # builds may remove the generation between reading CURRENT and opening it
         paths = BundlePaths(folder / _current_name(folder))
         try:
             manifest = _read_manifest(folder, paths)
-            verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough)
+            hashed = verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough)
         except BundleError:
             if paths.root.name == _current_name(folder):
                 raise
         else:
-            return paths, manifest
+            return paths, manifest, hashed
 
 
 def has_index(folder: Path) -> bool:
@@ -150,9 +151,10 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
         raise BundleError(f"{folder}: can't be written: {getattr(fault, 'strerror', None) or fault}") from None
     paths = BundlePaths(folder / f"g-{uuid.uuid4().hex[:12]}")
     try:
-        _remove_leftovers(folder)
         paths.root.mkdir()
-        yield paths
+        with ThreadPoolExecutor(1, "tidy") as beside:  # to remove many files takes long, and nothing waits for it
+            beside.submit(_remove_leftovers, folder, coming=paths.root.name)  # if it can't, the next build tries again
+            yield paths
         if not paths.manifest.is_file():
             raise BundleError(f"{paths.root}: the generation was not sealed")
         _point_to(folder, paths.root.name)
@@ -161,32 +163,27 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
             f"{folder}: the index could not be written ({fault.strerror or fault}); "
             "the earlier one, if any, is unchanged"
         ) from fault
-    else:
-        with suppress(OSError):  # the new index stands; the next build tidies up
-            _remove_leftovers(folder)
     finally:
         if _current_or_none(folder) != paths.root.name:
             shutil.rmtree(paths.root, ignore_errors=True)
         lock.release()
 
 
-def seal(paths: BundlePaths, manifest: dict[str, Any]) -> None:
-    """Write the manifest, with the digest and size of every file, after all files are on disk."""
-    every = sorted(paths.root.rglob("*"))
-    with ThreadPoolExecutor(_SEALERS) as pool:  # the disk and the processors work side by side
-        entries = zip(every, pool.map(_sealed, every), strict=True)
-        files = {path.relative_to(paths.root).as_posix(): entry for path, entry in entries if entry is not None}
+def seal(paths: BundlePaths, manifest: dict[str, Any], *, begun: Sealing | None = None) -> None:
+    """Write the manifest, with the digest and size of every file, after all files are on disk.
+
+    Args:
+        paths: the generation.
+        manifest: what it is to say beside that.
+        begun: what has some of the files already.
+    """
+    with closing(begun or Sealing(paths.root)) as sealing:
+        files = sealing.finish()
     whole = {"format": FORMAT_VERSION, "layout": LAYOUT_VERSION, **manifest, "files": files}
     whole[_SEAL] = _seal_of(whole)
     paths.manifest.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    _sync(paths.manifest)
-    _sync(paths.root)
-
-
-def _sealed(path: Path) -> dict[str, Any] | None:
-    """Bring a file or folder to the disk; return the manifest's entry of a file."""
-    _sync(path)
-    return {"sha256": file_digest(path), "bytes": path.stat().st_size} if path.is_file() else None
+    sync(paths.manifest)
+    sync(paths.root)
 
 
 def library_versions() -> dict[str, str]:
@@ -250,38 +247,25 @@ def _seal_of(manifest: dict[str, Any]) -> str:
 def _point_to(folder: Path, name: str) -> None:
     temporary = folder / f"{CURRENT}.{name}"
     temporary.write_text(name + "\n", encoding="utf-8")
-    _sync(temporary)
+    sync(temporary)
     temporary.replace(folder / CURRENT)
     with suppress(OSError):  # from here on the new generation stands
-        _sync(folder)
+        sync(folder)
 
 
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed builds left and all but the newest generations; the lock must be held."""
-    current = _current_or_none(folder)
+def _remove_leftovers(folder: Path, *, coming: str) -> None:
+    """Remove what killed builds left and the generations before the current one; the lock must be held.
+
+    Args:
+        folder: the index folder.
+        coming: the generation that is to be the next: the current one then stays as the one before it.
+    """
+    staying = {_current_or_none(folder), coming}
     for path in folder.glob(f"{CURRENT}.*"):
         path.unlink(missing_ok=True)
-    sealed = [path for path in folder.glob("g-*") if (path / MANIFEST).is_file()]
-    newest = sorted(sealed, key=lambda path: (path / MANIFEST).stat().st_mtime, reverse=True)[:_KEPT_GENERATIONS]
     for path in folder.glob("g-*"):
-        if path not in newest and path.name != current:
+        if path.name not in staying:
             shutil.rmtree(path, ignore_errors=True)
     for path in folder.glob(f"{RECORD.format('*')}*"):
-        if not any(path.name == RECORD.format(kept.name) for kept in newest):
+        if not any(path.name == RECORD.format(name) for name in staying):
             path.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Flush a file or folder to the disk, where the system can; a full or broken disk is an OSError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # some systems don't open folders
-    try:
-        os.fsync(descriptor)
-    except OSError as fault:
-        if fault.errno in _DISK_FAULTS:
-            raise
-        # Else a file system that doesn't sync folders, or read-only files: the rename is atomic all the same.
-    finally:
-        os.close(descriptor)

@@ -13,28 +13,42 @@ import numpy as np
 from ale_semantic.card_store import StoredCards
 from ale_semantic.errors import BundleError
 
-from .bundle import BundlePaths, open_generation
+from .bundle import BundlePaths, checked_generation, current_root
 from .card_records import KEY, RECORDS, CardRecords, EmbeddedCard
 from .encoder import EncoderIdentity, Vectors
 from .late import CardTokens, TokenGroup
 from .space import VectorSpace
+from .verification import Inode
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierIndex:
-    """An index that is whole, of which a build takes what it can."""
+    """An index that is whole, of which a build takes what it can.
+
+    `hashed` are the digests of those of its files that were read to know that.
+    """
 
     paths: BundlePaths
-    entries: tuple[dict[str, Any], ...]
+    manifest: Mapping[str, Any]
+    hashed: Mapping[Inode, str]
 
     @classmethod
     def open(cls, folder: Path) -> EarlierIndex | None:
         """Open the index in a folder; None if there is none that is whole."""
         try:
-            paths, manifest = open_generation(folder)
+            return cls(*checked_generation(folder))
         except BundleError:
             return None
-        return cls(paths, tuple(manifest["spaces"]))
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the manifest's entry of each space."""
+        found: list[dict[str, Any]] = self.manifest["spaces"]
+        return found
+
+    def is_current(self) -> bool:
+        """Tell whether no build has put another in its place since."""
+        return current_root(self.paths.root.parent) == self.paths.root
 
     def cards(self, identity: EncoderIdentity, precision: str) -> EarlierCards | None:
         """Return the cards as a model embedded them; None if it didn't, or with numbers of another precision."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.beside import BESIDE
 from ale_semantic.errors import EncoderError
 
 from .batches import encode_in_batches
@@ -75,16 +76,18 @@ class OnnxEncoder:
             options.intra_op_num_threads = 1
         # The graph was optimised when it was written (`write_optimised`): to do it again would double the start.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        made = BESIDE.start(
+            onnxruntime.InferenceSession, str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
+        )
+        tokenizer = TextTokenizer.open(folder)
         try:
-            session = onnxruntime.InferenceSession(
-                str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
-            )
+            session = made()
         except Exception as fault:  # ONNX Runtime raises its own classes, which share no base but Exception
             raise EncoderError(f"{folder / MODEL_FILE}: can't be opened: {str(fault).splitlines()[0]}") from None
         outputs = {one.name for one in session.get_outputs()}
         if not outputs.issuperset(OUTPUTS):
             raise EncoderError(f"{folder / MODEL_FILE}: no exported encoder (its outputs are {', '.join(outputs)})")
-        return cls(session, TextTokenizer.open(folder), identity, folder, workers=workers, padded=padded)
+        return cls(session, tokenizer, identity, folder, workers=workers, padded=padded)
 
     @property
     def identity(self) -> EncoderIdentity:

@@ -23,8 +23,11 @@ from .digests import TRUSTED, file_digest, file_state, is_settled
 RECORD = "checked-{}.json"  # beside the generation, which is never changed once it is sealed
 
 
-def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool) -> None:
-    """Compare each file of a generation with its manifest.
+Inode = tuple[int, int]  # number and device: which file it is, whatever its name
+
+
+def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool) -> dict[Inode, str]:
+    """Compare each file of a generation with its manifest, and return the digests of those that were read for it.
 
     Args:
         root: the generation's folder.
@@ -40,9 +43,9 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
     states = {name: _state(root / name, entry, hint) for name, entry in manifest["files"].items()}
     doubted = [name for name, state in states.items() if record.get(name) != state]
     if not doubted:
-        return
+        return {}
 
-    def check(name: str) -> None:
+    def check(name: str) -> str:
         path = root / name
         try:
             digest = file_digest(path)
@@ -50,12 +53,14 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
             raise BundleError(f"{path}: can't be read ({fault}); {hint}") from None
         if digest != manifest["files"][name]["sha256"]:
             raise BundleError(f"{path}: the file is damaged (its digest differs); {hint}")
+        return digest
 
     with ThreadPoolExecutor(max_workers=2) as pool:  # large files side by side
-        list(pool.map(check, doubted))
+        digests = dict(zip(doubted, pool.map(check, doubted), strict=True))
     settled = {name: state for name, state in states.items() if is_settled(state, now)}
     if settled:
         _write(root, manifest["seal"], now, settled)
+    return {(states[name][3], states[name][4]): digest for name, digest in digests.items()}
 
 
 def _state(path: Path, entry: Mapping[str, Any], hint: str) -> list[int]:

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from ale_semantic import build_index
 from ale_semantic.cards import card_to_row
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.cli import main
+from ale_semantic.cli.options import show_build
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
 
@@ -322,6 +323,26 @@ def test_bad_input_is_one_clear_line(cli: Cli, arguments: list[str], words: list
 def test_bad_options_exit_with_two(cli: Cli) -> None:
     refused(cli("search", "x", "--mode", "telepathy"), "telepathy")
     refused(cli("search", "x", "--no-such-option"), "--no-such-option")
+
+
+@pytest.mark.parametrize(("no_colour", "notice"), [("", "\x1b[33mmind this\x1b[0m"), ("1", "mind this")])
+def test_what_a_build_did_is_coloured_on_a_terminal_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], no_colour: str, notice: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_colour)
+    report = build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder())
+    report = replace(report, notices=("mind this",), tokens_dropped=3)
+    show_build(report)
+    piped = capsys.readouterr().out
+    assert piped.splitlines() == [
+        f"{report.cards} tasks ({report.cards} embedded, 0 reused), {report.passages} passages",
+        f"{report.tokens_seen} tokens seen, 3 tokens dropped",
+        f"model {report.model.name}, {report.model.dimension} dimensions, {report.seconds:.1f} s -> {report.folder}",
+        "mind this",
+    ]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show_build(report)
+    assert capsys.readouterr().out.splitlines()[-1] == notice
 
 
 @pytest.mark.parametrize("command", [["search", "x"], ["facets"], ["show", "a/b"], ["info"], ["export", "t.csv"]])

@@ -18,6 +18,7 @@ from ale_semantic.cli.options import (
     index_folder,
     load_catalogue,
     show,
+    show_build,
     show_json,
     spool_folder,
 )
@@ -79,11 +80,13 @@ def build(
     """
     from dataclasses import asdict
 
+    from ale_semantic.beside import BESIDE
     from ale_semantic.embeddings.build import build_index
-    from ale_semantic.render import build_view
+    from ale_semantic.embeddings.earlier import EarlierIndex
     from ale_semantic.settings import Settings
 
     folder = index_folder(index)
+    opened = BESIDE.start(EarlierIndex.open, folder)  # to hash its files takes about as long as to read the cards
     with spool_folder(folder) as spool:
         catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests, spool=spool)
         report = build_index(
@@ -96,13 +99,14 @@ def build(
             multilingual=multilingual_model or multilingual,
             cache=cache,
             redraw=redraw,
+            opened=opened,
         )
     if as_json:
         shown = asdict(report) | {"folder": str(report.folder), "skipped": [str(fault) for fault in catalogue.skipped]}
         del shown["ledger_file"]
         show_json(shown | {"ledger": [asdict(entry) for entry in report.ledger]} if ledger else shown)
         return
-    show(build_view(report))
+    show_build(report)
     if ledger:
         for entry in report.ledger:
             print(f"{entry.task_id}\t{entry.field}\t{entry.seen}\t{entry.dropped}")

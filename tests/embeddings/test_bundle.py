@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,14 @@ from ale_semantic.embeddings.bundle import (
     CURRENT,
     MANIFEST,
     BundlePaths,
+    checked_generation,
     has_index,
     library_versions,
     new_generation,
     open_generation,
     seal,
 )
+from ale_semantic.embeddings.sealing import Sealing
 from ale_semantic.errors import BundleError, BundleMismatchError
 
 
@@ -80,6 +84,40 @@ def test_the_manifest_tells_sizes_and_digests_of_all_files(index: Path) -> None:
     assert manifest["files"]["spaces/k/vectors"]["bytes"] == 3000
     assert {"format", "layout", "catalogue", "spaces"} <= set(manifest)
     assert paths.manifest.parent == paths.root
+
+
+def test_files_that_are_sealed_early_stand_in_the_manifest_once(index: Path) -> None:
+    with new_generation(index) as paths, closing(Sealing(paths.root)) as sealing:
+        fill(paths, "new")
+        sealing.begin(paths.space("k"))
+        (paths.space("k") / "later").write_text("later")
+        seal(paths, {"catalogue": {"name": "new"}, "spaces": []}, begun=sealing)
+    assert content(index) == "new"
+    assert set(open_generation(index)[1]["files"]) == {"cards.jsonl", "spaces/k/later", "spaces/k/vectors"}
+
+
+def test_only_a_link_to_a_file_that_was_just_read_is_not_read_again(index: Path) -> None:
+    earlier, before, hashed = checked_generation(index)
+    names = {"cards.jsonl", "spaces/k/vectors"}
+    assert set(hashed.values()) == {before["files"][name]["sha256"] for name in names}
+    known = dict.fromkeys(hashed, "0" * 64)  # no file has that digest: where it stands, the file wasn't read
+    with new_generation(index) as paths:
+        os.link(earlier.cards, paths.root / "linked")
+        shutil.copy2(earlier.cards, paths.cards)
+        seal(paths, {"catalogue": {"name": "old"}, "spaces": []}, begun=Sealing(paths.root, known))
+        manifest = json.loads(paths.manifest.read_text())
+    assert manifest["files"]["linked"] == {"sha256": "0" * 64, "bytes": 3}
+    assert manifest["files"]["cards.jsonl"] == before["files"]["cards.jsonl"]
+
+
+def test_a_file_in_the_place_of_one_that_was_read_is_read(index: Path) -> None:
+    """A file system gives the number of a file that is gone to the next one."""
+    with new_generation(index) as paths:
+        fill(paths, "new")
+        state = paths.cards.stat()
+        sealing = Sealing(paths.root, {(state.st_ino, state.st_dev): "0" * 64})
+        seal(paths, {"catalogue": {"name": "new"}, "spaces": []}, begun=sealing)
+    assert content(index) == "new"
 
 
 @pytest.mark.parametrize("place", ["", "gone", "file"])
@@ -305,18 +343,42 @@ def test_a_file_system_that_doesnt_sync_is_no_fault(index: Path, monkeypatch: py
     assert content(index) == "new"
 
 
-def test_what_cant_be_tidied_up_doesnt_fail_a_finished_build(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cant_be_tidied_up_doesnt_fail_a_build(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def barred(folder: Path) -> None:
-        calls.append(folder)
-        if len(calls) == 2:
-            raise PermissionError(errno.EACCES, "barred")
+    def barred(folder: Path, *, coming: str) -> None:
+        calls.append(coming)
+        raise PermissionError(errno.EACCES, "barred")
 
     monkeypatch.setattr(bundle, "_remove_leftovers", barred)
     build(index, "new")
     assert content(index) == "new"
-    assert len(calls) == 2
+    assert calls == [open_generation(index)[0].root.name]
+
+
+def test_tidying_up_ends_before_the_pointer_is_swapped(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it could take the pointer's new file, or the generation before it, for leftovers."""
+    build(index, "newer")
+    before, told = generations(index), []
+    remove, point = bundle._remove_leftovers, bundle._point_to
+
+    def slowly(folder: Path, *, coming: str) -> None:
+        time.sleep(0.2)
+        remove(folder, coming=coming)
+        told.append("tidied")
+
+    def pointing(folder: Path, name: str) -> None:
+        told.append("pointed")
+        point(folder, name)
+
+    monkeypatch.setattr(bundle, "_remove_leftovers", slowly)
+    monkeypatch.setattr(bundle, "_point_to", pointing)
+    current = open_generation(index)[0].root.name
+    build(index, "newest")
+    assert told == ["tidied", "pointed"]
+    assert generations(index) - before == {open_generation(index)[0].root.name}
+    assert current in generations(index)
+    assert content(index) == "newest"
 
 
 def test_an_index_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:

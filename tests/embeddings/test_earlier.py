@@ -129,6 +129,18 @@ def test_of_an_index_without_records_the_vectors_of_texts_are_known(folder: Path
     assert built(folder, toy_cards(), HashEncoder(), languages()).embedded == len(toy_cards())
 
 
+def test_an_index_that_was_opened_before_another_build_is_not_gone_by(folder: Path, tmp_path: Path) -> None:
+    opened = EarlierIndex.open(folder)
+    assert opened is not None
+    assert opened.is_current()
+    build_index(toy_catalogue(toy_cards()[:4]), folder, encoder=HashEncoder(), cache=False)
+    assert not opened.is_current()
+    report = build_index(
+        toy_catalogue(), folder, encoder=HashEncoder(), cache=False, redraw=True, opened=lambda: opened
+    )
+    assert (report.embedded, report.reused) == (len(toy_cards()) - 4, 4)
+
+
 def test_a_cards_words_are_known_by_group(folder: Path) -> None:
     index = EarlierIndex.open(folder)
     assert index is not None

@@ -14,6 +14,7 @@ from toy import toy_cards, toy_catalogue
 from ale_semantic import build_index
 from ale_semantic.embeddings.build_report import unchanged
 from ale_semantic.embeddings.bundle import open_generation
+from ale_semantic.embeddings.earlier import EarlierIndex
 from ale_semantic.embeddings.encoder import EncoderIdentity, SentenceTransformerEncoder
 from ale_semantic.embeddings.model_source import ModelSource, matches, settings_digest
 from ale_semantic.embeddings.registry import find_model, locate
@@ -73,16 +74,16 @@ def test_a_model_whose_settings_were_edited_is_another(own_model: Path, change: 
 def test_an_index_is_built_again_with_the_new_settings(own_model: Path, tmp_path: Path) -> None:
     catalogue = toy_catalogue(toy_cards()[:2])
     build_index(catalogue, tmp_path / "index", model=str(own_model), multilingual=False)
-    assert unchanged(catalogue, tmp_path / "index", str(own_model), False) is not None
+    assert unchanged(catalogue, EarlierIndex.open(tmp_path / "index"), str(own_model), False) is not None
     other_prompts(own_model)
-    assert unchanged(catalogue, tmp_path / "index", str(own_model), False) is None
+    assert unchanged(catalogue, EarlierIndex.open(tmp_path / "index"), str(own_model), False) is None
     report = build_index(catalogue, tmp_path / "index", model=str(own_model), multilingual=False)
     assert report.embedded == 2  # nothing comes from the cache or the index
     assert (report.model.query_prefix, report.model.document_prefix) == ("ask: ", "doc: ")
     _, manifest = open_generation(tmp_path / "index")
     assert EncoderIdentity(**manifest["spaces"][0]["encoder"]) == report.model
     other_length(own_model)
-    assert unchanged(catalogue, tmp_path / "index", str(own_model), False) is None
+    assert unchanged(catalogue, EarlierIndex.open(tmp_path / "index"), str(own_model), False) is None
 
 
 def test_settings_that_were_not_kept_do_only_where_the_registry_says_all(model: Path) -> None:

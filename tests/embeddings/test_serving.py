@@ -90,11 +90,11 @@ def test_an_index_whose_model_was_not_exported_is_searched_with_the_model_from_i
     with pytest.raises(EncoderError, match=told):
         Engine.open(index).search(QUERY, mode="dense")
     catalogue = toy_catalogue(SHORT)
-    assert unchanged(catalogue, index, str(tmp_path / "own"), False) is None
+    assert unchanged(catalogue, EarlierIndex.open(index), str(tmp_path / "own"), False) is None
     again = build_index(catalogue, index, model=str(tmp_path / "own"), multilingual=False)
     assert not again.unchanged
     assert Engine.open(index).search(QUERY, mode="dense").hits
-    assert unchanged(catalogue, index, str(tmp_path / "own"), False) is not None
+    assert unchanged(catalogue, EarlierIndex.open(index), str(tmp_path / "own"), False) is not None
     settings = tmp_path / "own" / "config_sentence_transformers.json"
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"prompts": {"query": "ask: "}}))
     with pytest.raises(BundleMismatchError, match=r"its query_prefix is 'ask: ', then ''; put the earlier one back"):
@@ -186,7 +186,7 @@ def test_the_space_of_other_languages_gets_an_exported_encoder_and_answering_imp
     build_index(toy_catalogue(), index, model=str(model), multilingual=str(many))
     assert quick_export == ["many"]
     assert [entry["exported"] for entry in entries_of(index)] == [True, True]
-    assert unchanged(toy_catalogue(), index, str(model), str(many)) is not None
+    assert unchanged(toy_catalogue(), EarlierIndex.open(index), str(model), str(many)) is not None
     info(index)
     said = capsys.readouterr().out
     assert len(re.findall(r"^queries    exported encoder \(ONNX Runtime\)$", said, re.MULTILINE)) == 2
