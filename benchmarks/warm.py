@@ -3,13 +3,15 @@
     python benchmarks/warm.py --index INDEX [--rounds 5] [--check]
 
 Each query is encoded, searched and given to sentence-transformers + FAISS in turn, in an order that changes from query
-to query; no query is asked twice, so that no cache answers. Prints the medians and the 95th percentiles in
-milliseconds, and the medians of the ratios to the encoder alone.
+to query, and its vector is forgotten in between. The counts of facets without a filter, or with one that stays, are
+kept by the index; those of a filter that changes are not. Prints the medians and the 95th percentiles in milliseconds,
+and the medians of the ratios to the encoder alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import tempfile
@@ -48,11 +50,12 @@ QUERIES = (
     "draw a map of flood risk",
 )
 FORMS = ("{}", "{} on Linux", "please {}", "{}, step by step", "how to {}", "{} for a small team", "best way to {}")
-ENCODER, SEARCH, WITH_FACETS, FILTERED, BARE = (
+ENCODER, SEARCH, WITH_FACETS, FILTERED, NEWLY_FILTERED, BARE = (
     "the encoder alone",
     "search, no facets",
     "search with facets",
     "search with facets and a filter",
+    "search with facets and another filter each time",
     "sentence-transformers + FAISS",
 )
 MOST_TIMES = 1.5  # the encoder's own time
@@ -83,7 +86,11 @@ def main() -> None:
     print("| stage | median, ms | p95, ms | times the encoder |\n|---|---:|---:|---:|")
     for name, found in times.items():
         print(f"| {name} | {statistics.median(found):.1f} | {np.percentile(found, 95):.1f} | {ratios[name]:.2f} |")
-    over = [f"{name}: {ratios[name]:.2f}" for name in (SEARCH, WITH_FACETS, FILTERED) if ratios[name] > MOST_TIMES]
+    over = [
+        f"{name}: {ratios[name]:.2f}"
+        for name in (SEARCH, WITH_FACETS, FILTERED, NEWLY_FILTERED)
+        if ratios[name] > MOST_TIMES
+    ]
     if options.check and over:
         raise SystemExit(f"more than {MOST_TIMES} times what the encoder takes: {'; '.join(over)}")
 
@@ -97,11 +104,13 @@ def make_stages(engine: Engine) -> dict[str, Callable[[str], object]]:
     with tempfile.TemporaryDirectory() as folder:
         index = faiss.read_index(str(write_bare(engine, Path(folder))[0]))
     encoder = engine.vectors.encoder
+    hour = itertools.count(3600)
     return {
         ENCODER: lambda query: encoder.encode_tokens([query], TextKind.QUERY),
         SEARCH: lambda query: engine.search(query, facets=False),
         WITH_FACETS: lambda query: engine.search(query),
         FILTERED: lambda query: engine.search(query, where="os = linux and gpu = no"),
+        NEWLY_FILTERED: lambda query: engine.search(query, where=f"os = linux and timeout <= {next(hour)}"),
         BARE: lambda query: index.search(model.encode([query], normalize_embeddings=True), 10),
     }
 
