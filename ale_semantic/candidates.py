@@ -6,47 +6,28 @@ them. So the order, stage by stage, is the same whatever page is asked for, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ale_semantic.beside import BESIDE
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Mask, Scores
 from ale_semantic.once import Once
 from ale_semantic.ranking import Scope, Stage
 from ale_semantic.types import PlanKind, SearchPlan, SearchScan
 
-CANDIDATES = 200  # cards by their passages: twice as many find hardly more of the best ten (docs/benchmarks.md)
-LEXICAL_CANDIDATES = 100  # cards by BM25
-MOST_EQUAL = 400  # cards by BM25 with those that are as good as the last: a query of one word tells few apart
+# A query whose words many cards hold finds nearly equal passages in thousands: then a guess of the whole score finds
+# the best. It can't know a step deep in a card that answers to the query: its passage does.
+GUESSED_CANDIDATES = 200  # cards by the guess
+CANDIDATES = 50  # cards by their passages
 MOST_CANDIDATES = 2000  # beyond the first candidates so many are scored, and beyond these all cards that pass
 _DEPTH = 4  # passages searched for each card that is wanted
-_BASE_DEPTH = 6  # and without the filter: so many hold enough cards that pass where half of them do
+_BASE_DEPTH = 10  # and without the filter: so many hold enough cards that pass where half of them do
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The BM25 score of each card, shape (cards,), and what orders cards of equal scores: made when there are many."""
-
-    scores: Scores
-    second: Once[Scores]
-
-    def best(self, mask: Mask | None) -> Rows:
-        """Return the rows of the best cards in the mask, with those as good as the last of them."""
-        scores = self.scores if mask is None else np.where(mask, self.scores, np.float32(0.0))
-        hits: Rows = np.flatnonzero(scores > 0)
-        if len(hits) <= LEXICAL_CANDIDATES:
-            return hits
-        place = len(hits) - LEXICAL_CANDIDATES
-        hits = hits[scores[hits] >= float(np.partition(scores[hits], place)[place])]
-        if len(hits) <= MOST_EQUAL:
-            return hits
-        order: Rows = np.lexsort((-self.second.get()[hits], -scores[hits]))
-        return hits[order[:MOST_EQUAL]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,58 +44,85 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """Rows of the cards with the nearest passages, the nearest first, and the searches that found them."""
+
+    cards: Rows
+    scans: tuple[SearchPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """What waits for the cards with the passages nearest to a vector, whatever the filter and under it."""
+
+    vector: Scores
+    all: Callable[[], Near]
+    passing: Callable[[], Near]
+
+
+@dataclass(frozen=True, slots=True)
 class Finder:
     """Finds the candidates in the passages of one space."""
 
     space: VectorSpace
 
-    def chosen(self, vector: Scores, words: Words | None, scope: Scope) -> Chosen:
+    def nearby(self, vector: Scores, scope: Scope) -> Nearby:
+        """Begin to search the cards with the passages nearest to a vector, shape (dimension,), beside the caller."""
+
+        def searched_all() -> Near:
+            return self._nearest(vector, None, CANDIDATES, _BASE_DEPTH)
+
+        def searched_passing() -> Near:
+            mask, first = scope.mask, base.get()
+            if mask is None or scope.every:
+                return first
+            near = first.cards[mask[first.cards]]
+            if len(near) >= min(CANDIDATES, self._count(mask)):
+                return Near(near, first.scans)
+            found = self._nearest(vector, mask, CANDIDATES, _DEPTH)
+            return Near(found.cards, (*first.scans, *found.scans))
+
+        base, passing = Once(searched_all), Once(searched_passing)
+        return Nearby(vector, BESIDE.start(base.get), BESIDE.start(passing.get))
+
+    def base(self, nearby: Nearby, guess: Scores) -> Rows:
+        """Return the candidates whatever the filter, by what was searched and a guess of the score of each card."""
+        return np.union1d(nearby.all().cards[:CANDIDATES], _best(guess, None, GUESSED_CANDIDATES))
+
+    def chosen(self, base: Rows, nearby: Nearby, guess: Scores, scope: Scope) -> Chosen:
         """Choose what to score.
 
         Args:
-            vector: the query's vector, shape (1, dimension).
-            words: what BM25 says of each card; None if words take no part.
+            base: the candidates whatever the filter.
+            nearby: what was searched for the same scope.
+            guess: a guess of the score of each card, shape (cards,).
             scope: what is asked for.
         """
-        mask = scope.mask
-        scans: list[SearchPlan] = []
-        near = self._nearest(vector, None, CANDIDATES, _BASE_DEPTH, scans)
-        stages = [(Stage.BASE, self._with_words(near[:CANDIDATES], words, None))]
+        mask, near = scope.mask, nearby.passing()
+        stages = [(Stage.BASE, base)]
         also = np.array(scope.also, dtype=np.int64)
         if scope.every:
             stages.append((Stage.PASSING, np.union1d(self._passing(mask), also)))
-            return self._done(stages, self._exact(mask), scans)
+            return self._done(stages, self._exact(mask), near.scans)
         found = also
         if mask is not None:
-            near = near[mask[near]]
-            if len(near) < min(CANDIDATES, self._count(mask)):
-                near = self._nearest(vector, mask, CANDIDATES, _DEPTH, scans)
-            found = np.union1d(self._with_words(near[:CANDIDATES], words, mask), also)
+            found = np.union1d(np.union1d(near.cards[:CANDIDATES], _best(guess, mask, GUESSED_CANDIDATES)), also)
         stages.append((Stage.PASSING, found))
-        return self._deeper(stages, vector, words, scope, scans)
+        return self._deeper(stages, nearby, guess, scope)
 
-    def near(self, vector: Scores, scope: Scope) -> Chosen:
-        """Choose the first candidates by passages alone, however many are asked for."""
-        return self.chosen(vector, None, replace(scope, wanted=0, every=False))
-
-    def _deeper(
-        self,
-        stages: list[tuple[Stage, Rows]],
-        vector: Scores,
-        words: Words | None,
-        scope: Scope,
-        scans: list[SearchPlan],
-    ) -> Chosen:
+    def _deeper(self, stages: list[tuple[Stage, Rows]], nearby: Nearby, guess: Scores, scope: Scope) -> Chosen:
         """Add the later stages that a page needs."""
-        passing = self._count(scope.mask)
-        if passing > MOST_CANDIDATES and self._held(stages, scope.mask) < scope.wanted:
-            deep = self._nearest(vector, scope.mask, MOST_CANDIDATES, _DEPTH, scans)
-            stages.append((Stage.DEEP, self._with_words(deep[:MOST_CANDIDATES], words, scope.mask)))
-        held = self._held(stages, scope.mask)
-        if held < min(passing, scope.wanted):
-            stages.append((Stage.REST, self._passing(scope.mask)))
-            return self._done(stages, self._exact(scope.mask), scans)
-        return self._done(stages, replace(scans[-1], passing=self.space.passing(scope.mask)), scans)
+        mask, scans = scope.mask, nearby.passing().scans
+        passing = self._count(mask)
+        if passing > MOST_CANDIDATES and self._held(stages, mask) < scope.wanted:
+            each = MOST_CANDIDATES // 2
+            deep = self._nearest(nearby.vector, mask, each, _DEPTH)
+            scans = (*scans, *deep.scans)
+            stages.append((Stage.DEEP, np.union1d(deep.cards[:each], _best(guess, mask, MOST_CANDIDATES))))
+        if self._held(stages, mask) < min(passing, scope.wanted):
+            stages.append((Stage.REST, self._passing(mask)))
+            return self._done(stages, self._exact(mask), scans)
+        return self._done(stages, replace(scans[-1], passing=self.space.passing(mask)), scans)
 
     def _done(self, stages: Sequence[tuple[Stage, Rows]], plan: SearchPlan, scans: Sequence[SearchPlan]) -> Chosen:
         """Leave out of each stage what an earlier one holds."""
@@ -147,28 +155,35 @@ class Finder:
     def _exact(self, mask: Mask | None) -> SearchPlan:
         return SearchPlan(PlanKind.EXACT, len(self.space.passages), self.space.passing(mask))
 
-    def _nearest(self, vector: Scores, mask: Mask | None, wanted: int, each: int, scans: list[SearchPlan]) -> Rows:
-        """Return at least so many cards as are wanted, or all that pass, those with the nearest passages first.
+    def _nearest(self, vector: Scores, mask: Mask | None, wanted: int, each: int) -> Near:
+        """Return at least so many cards as are wanted, or all that pass.
 
         Args:
-            vector: the query's vector, shape (1, dimension).
+            vector: the query's vector, shape (dimension,).
             mask: the cards that pass; None: all.
             wanted: the number of cards.
             each: how many passages are searched for each of them.
-            scans: takes the plan of each search that is made.
         """
         passages = np.repeat(mask, np.diff(self.space.starts)) if mask is not None else None
         depth = each * wanted
+        scans: list[SearchPlan] = []
         while True:
-            found = self.space.backend.search(vector, depth, passages)
+            found = self.space.backend.search(vector[None, :], depth, passages)
             scans.append(found.plan)
             rows = found.rows[0][found.rows[0] >= 0]
             owners = self.space.passages.cards[rows]
             cards: Rows = owners[np.sort(np.unique(owners, return_index=True)[1])].astype(np.int64)
             if len(cards) >= wanted or len(rows) < depth:
-                return cards
+                return Near(cards, tuple(scans))
             depth *= 4  # few cards hold all of the nearest passages
 
-    def _with_words(self, near: Rows, words: Words | None, mask: Mask | None) -> Rows:
-        """Return the rows and those of the cards that BM25 puts first, ascending."""
-        return np.sort(near) if words is None else np.union1d(near, words.best(mask))
+
+def _best(guess: Scores, mask: Mask | None, count: int) -> Rows:
+    """Return the rows of the best cards in a mask by a guess, equal ones by row."""
+    rows = np.arange(len(guess)) if mask is None else np.flatnonzero(mask)
+    if len(rows) > count:
+        values = guess[rows]
+        last = np.partition(values, len(rows) - count)[len(rows) - count]
+        above, equal = rows[values > last], rows[values == last]
+        rows = np.concatenate([above, equal[: count - len(above)]])
+    return np.sort(rows)

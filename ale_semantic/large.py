@@ -1,10 +1,11 @@
 """Ranking a catalogue that is too large to score every card for every query.
 
-Candidates are found by the planned search of passages and by BM25 (`candidates`). They alone get scores: those that
-`Ranker` would give, but that what needs all cards is estimated by a fixed sample of them, the mean and deviation of
-each component and what the cards that are no candidates lend to related ones. So a card's score depends neither on
-the filter nor on the page. Cards are scored stage by stage, each stage by itself, so that a deeper page changes
-nothing in those before it.
+Candidates are found by the planned search of passages and by a guess of every card's score from what is known of it
+(`candidates`, `sketch`). They alone get scores: those that `Ranker` would give, but that what needs all cards is
+estimated, the mean and deviation of each component by a fixed sample, what is known of all cards and the candidates,
+and what the cards that are no candidates lend to related ones by a great fixed sample. So a card's score depends
+neither on the filter nor on the page. Cards are scored stage by stage, each stage by itself, so that a deeper page
+changes nothing in those before it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import SIMILAR, Evidence
-from ale_semantic.candidates import Chosen, Finder, Words
-from ale_semantic.components import Component, see
+from ale_semantic.candidates import Chosen, Finder
+from ale_semantic.components import WEIGHTS, Component, see
+from ale_semantic.embeddings.crowds import Multitude
 from ale_semantic.embeddings.late import spans
 from ale_semantic.embeddings.likeness import Likeness
 from ale_semantic.evidence import gather_evidence
@@ -28,12 +30,14 @@ from ale_semantic.once import Once
 from ale_semantic.pools import Lenders, Norm, Parts, Pool, Rows, pool_of
 from ale_semantic.query_vectors import QueryVector
 from ale_semantic.ranking import EVERY_CARD, SPREAD, STEP_TIER, STEP_WISH, Ranker, Ranking, Scope, Stage
+from ale_semantic.sketch import Known, Sketch
 from ale_semantic.types import Mode
 
 # Up to here every card is scored: 100,000 passages (2,000 cards) take 40 ms more than the encoder, and below it the
 # relatedness of all cards is at hand.
 MOST_EXACT_PASSAGES = 100_000
 SAMPLE = 384  # cards that stand for all
+LENDING = 65_536  # cards that stand for all as lenders: they are kept in memory, some 1 kB each
 _BLOCK = 1024  # cards scored together: some 100 MB
 _SEED = 5
 
@@ -42,20 +46,21 @@ Share = tuple[Pool, Parts, Scores]  # some cards, their components and own score
 
 @dataclass(frozen=True, slots=True)
 class LargeRanker(Ranker):
-    """A ranker that scores candidates; `sample` and `likeness` are made by the first query."""
+    """A ranker that scores candidates; what it knows of all cards is read by the first query."""
 
     domains: Once[NDArray[np.int32]]
     sample: Once[Pool]
     likeness: Once[Likeness]
+    sketch: Once[Sketch]
+    others: Once[Multitude]
     finder: Finder
 
     @classmethod
     def over(cls, ranker: Ranker, domains: Once[NDArray[np.int32]]) -> LargeRanker:
         """Make one of a plain ranker; `domains` gives the code of each card's domain, shape (cards,)."""
-        chosen = np.arange(ranker.cards)
-        if ranker.cards > SAMPLE:
-            chosen = np.sort(np.random.default_rng(_SEED).choice(ranker.cards, size=SAMPLE, replace=False))
-        sample = Once(lambda: pool_of(ranker, chosen, domains.get()))
+        sample = Once(lambda: pool_of(ranker, _drawn(ranker.cards, SAMPLE), domains.get()))
+        likeness = Once(lambda: Likeness.measured(sample.get().views))
+        lending = _drawn(ranker.cards, LENDING)
         return cls(
             space=ranker.space,
             lexical=ranker.lexical,
@@ -65,7 +70,9 @@ class LargeRanker(Ranker):
             views=ranker.views,
             domains=domains,
             sample=sample,
-            likeness=Once(lambda: Likeness.measured(sample.get().views)),
+            likeness=likeness,
+            sketch=Once(lambda: Sketch.of(ranker.space, ranker.views)),
+            others=Once(lambda: Multitude.of(ranker.space, lending, domains.get()[lending], likeness.get())),
             finder=Finder(ranker.space),
         )
 
@@ -82,29 +89,31 @@ class LargeRanker(Ranker):
         """Score the candidates of a scope, and later stages where its page reaches beyond them."""
         if query is None:
             return Ranker.rank(self, terms, query, mode, unknown=unknown, skills=skills)
+        nearby = self.finder.nearby(query.vector, scope)
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
-        first = Words(words, Once(lambda: self._asked(query))) if words is not None else None
-        chosen = self.finder.chosen(query.vector[None, :], first, scope)
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)
-        norm = Norm.of(sample, weights, words)
+        exact = self._exact(query.vector, words, skills=skills)
+        known = Known.of({**self.sketch.get().cosines(query.vector), **exact})
+        guess = known.guess(weights)
         # A card without the field is taken to be as far as the sample's farthest card that has it.
         floors = {view: float(sample.components[view].min()) for view in self.views}
 
-        def scored(rows: Rows) -> Iterator[Share]:
+        def scored(rows: Rows) -> Iterator[tuple[Pool, Parts]]:
             for pool in self._pools(rows):
-                parts, _ = self._parts(pool, query, words, skills=skills, floors=floors)
-                yield pool, parts, norm.own(parts.components)
+                yield pool, self._parts(pool, query, words, skills=skills, floors=floors)[0]
 
-        base = list(scored(chosen.base))
-        lenders = Lenders.of(
-            [(pool, own) for pool, _, own in base],
-            (self.sample.get(), norm.own(sample.components)),
-            self.cards,
-            self.likeness.get(),
-        )
+        first = self.finder.base(nearby, guess)
+        base = list(scored(first))
+        norm = Norm.of(known, exact, [parts for _, parts in base], sample, weights)
+        own = [(pool, norm.own(parts.components)) for pool, parts in base]
+        others = self.others.get()
+        powers = norm.powers(known, others.rows, max(float(one.max()) for _, one in own))
+        lenders = Lenders.of(own, others, powers, self.cards, self.likeness.get())
+        chosen = self.finder.chosen(first, nearby, guess, scope)
         later = chain.from_iterable(scored(rows) for _, rows in chosen.stages[1:])
-        ranking = self._filled(chosen, chain(base, later), lenders, words, mode)
-        return replace(ranking, evidence=self._evidence_of(terms, unknown, ranking.fused, [one for _, one, _ in base]))
+        every = ((pool, parts, norm.own(parts.components)) for pool, parts in chain(base, later))
+        ranking = self._filled(chosen, every, lenders, words, mode)
+        return replace(ranking, evidence=self._evidence_of(terms, unknown, ranking.fused, [one for _, one in base]))
 
     def rank_step(self, named: Ranking, wish: Ranking, row: int, preference: Scores) -> Ranking:
         """Score the cards that the wish scored as a step from one card."""
@@ -116,7 +125,7 @@ class LargeRanker(Ranker):
         self, near: Sequence[int], far: Sequence[int], text: Ranking | None, scope: Scope = EVERY_CARD
     ) -> Ranking:
         """Score the neighbours of cards, or what a text's ranking scored, by nearness to some and not to others."""
-        known = text if text is not None else self._blank(self.finder.chosen(self._aim(near)[None, :], None, scope))
+        known = text if text is not None else self._blank(self._near(near, scope))
         rows = _rows_of(known)
         related = self._related([*near, *far], known)
         parts = [*related[: len(near)], *(-0.5 * related[len(near) :])]
@@ -134,8 +143,15 @@ class LargeRanker(Ranker):
         """Return the rows of the cards that may be near to some cards, the same for every page."""
         if not near:
             return ()
-        chosen = self.finder.near(self._aim(near)[None, :], scope)
+        chosen = self._near(near, replace(scope, wanted=0, every=False))
         return tuple(np.concatenate([rows for _, rows in chosen.stages]).tolist())
+
+    def _near(self, near: Sequence[int], scope: Scope) -> Chosen:
+        """Choose cards that may be near to some by their overviews."""
+        aim = self._aim(near)
+        known = Known.of({**self.sketch.get().cosines(aim), **self._exact(aim, None, skills=True)})
+        nearby, guess = self.finder.nearby(aim, scope), known.guess(WEIGHTS)
+        return self.finder.chosen(self.finder.base(nearby, guess), nearby, guess, scope)
 
     def relatedness(self, row: int) -> Scores:
         """Return how related one card is to each card, shape (cards,), block by block."""
@@ -180,11 +196,12 @@ class LargeRanker(Ranker):
         own, _ = spans(self.space.starts, pool.rows)
         return Parts(pool.rows, components, seen.best, own[seen.passages]), seen.weights
 
-    def _asked(self, query: QueryVector) -> Scores:
-        """Return how much each card asks for the skills that a query is near to; zeros where none are known."""
-        if self.skills is None:
-            return np.zeros(self.cards, dtype=np.float32)
-        return self.skills.ranking_evidence(query.vector)[0]
+    def _exact(self, vector: Scores, words: Scores | None, *, skills: bool) -> dict[Component, Scores]:
+        """Return the components that are known of all cards."""
+        known = {} if words is None else {Component.WORDS: words}
+        if skills and self.skills is not None:
+            known[Component.SKILLS] = self.skills.ranking_evidence(vector)[0]
+        return known
 
     def _related(self, ones: Sequence[int], ranking: Ranking | None) -> NDArray[np.float32]:
         """Return how related some cards are to those that a ranking scored, None: to all, shape (ones, rows).
@@ -256,3 +273,10 @@ def suited(ranker: Ranker, domains: Callable[[], NDArray[np.int32]]) -> Ranker:
 
 def _rows_of(ranking: Ranking) -> Rows:
     return ranking.rows if ranking.rows is not None else np.arange(len(ranking.fused))
+
+
+def _drawn(cards: int, count: int) -> Rows:
+    """Return the rows of so many cards drawn at random, the same at each time, ascending; all if there are fewer."""
+    if cards <= count:
+        return np.arange(cards)
+    return np.sort(np.random.default_rng(_SEED).choice(cards, size=count, replace=False))

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.components import Component
+from ale_semantic.embeddings.crowds import Multitude
 from ale_semantic.embeddings.likeness import CardViews, Crowd, Likeness
 from ale_semantic.fusion import Scores
 from ale_semantic.ranking import SHARPNESS, Ranker
+from ale_semantic.sketch import EQUAL, MOST_DEVIATIONS, Estimate, Known, Strata
 
-# A word that one of a great many cards holds would outweigh all else. Among 157 cards, for which the weights were
-# fitted, a component lies at most so many deviations above its mean.
-_MOST_DEVIATIONS = 12.5
 _LENDERS = 100  # candidates that lend one by one: beyond them each has a thousandth of the softmax
 
 Rows = NDArray[np.int64]
@@ -42,29 +41,63 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """Mean and deviation of each component over the sample, and those of their weighted sum."""
+    """Mean and deviation of each component over all cards, and how their weighted sum follows from what is known."""
 
     components: Mapping[Component, tuple[float, float]]
     weights: Mapping[Component, float]
-    mean: float
-    deviation: float
+    total: Estimate
 
     @classmethod
-    def of(cls, sample: Parts, weights: Mapping[Component, float], words: Scores | None) -> Norm:
-        """Measure the components of a sample; `words` are the BM25 scores of all cards."""
-        measured = {name: _mean_and_deviation(scores) for name, scores in sample.components.items()}
-        if words is not None:
-            measured[Component.WORDS] = _mean_and_deviation(words)
-        total = cls(measured, weights, 0.0, 1.0).own(sample.components)
-        return cls(measured, weights, *_mean_and_deviation(total))
+    def of(
+        cls,
+        known: Known,
+        exact: Mapping[Component, Scores],
+        base: Sequence[Parts],
+        sample: Parts,
+        weights: Mapping[Component, float],
+    ) -> Norm:
+        """Estimate what all cards' components are like.
+
+        Args:
+            known: what is nearly known of all cards.
+            exact: components that are known of all.
+            base: components of the candidates whatever the filter.
+            sample: those of a sample of all.
+            weights: what each component weighs.
+        """
+        strata = Strata.of(known, np.concatenate([part.rows for part in base]), sample.rows)
+        joined = {name: np.concatenate([part.components[name] for part in base]) for name in sample.components}
+        measured = {}
+        for name, scores in sample.components.items():
+            if name in exact:
+                spread = float(exact[name].std())
+                measured[name] = float(exact[name].mean()), spread if spread >= EQUAL else float("inf")
+            else:
+                found = strata.estimate(joined[name], scores)
+                measured[name] = found.mean, found.deviation
+        plain = cls(measured, weights, Estimate(0.0, 1.0, np.zeros(0, np.float32), 0.0))
+        return cls(measured, weights, strata.estimate(plain.own(joined), plain.own(sample.components)))
 
     def own(self, components: Mapping[Component, Scores]) -> Scores:
         """Return the standardised weighted sum of components."""
         total = np.zeros(len(next(iter(components.values()))), dtype=np.float32)
         for name, scores in components.items():
             mean, deviation = self.components[name]
-            total += self.weights[name] * np.minimum((scores - mean) / deviation, _MOST_DEVIATIONS)
-        return np.asarray((total - self.mean) / self.deviation, dtype=np.float32)
+            total += self.weights[name] * np.minimum((scores - mean) / deviation, MOST_DEVIATIONS)
+        return np.asarray((total - self.total.mean) / self.total.deviation, dtype=np.float32)
+
+    def powers(self, known: Known, rows: Rows, highest: float) -> Scores:
+        """Return nearly how much each of some cards counts as a lender, as a power of its own score, shape (rows,).
+
+        Args:
+            known: what is nearly known of all cards.
+            rows: the cards.
+            highest: the own score that none of them has a higher one than.
+        """
+        guessed = ((self.total.slopes @ known.columns)[rows] - self.total.mean) / self.total.deviation
+        # The mean of a power is higher than the power of the mean, by the variance of what isn't known.
+        more = 0.5 * SHARPNESS**2 * self.total.noise / self.total.deviation**2
+        return np.asarray(np.exp(SHARPNESS * np.minimum(guessed, highest) + more), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +106,45 @@ class Lenders:
 
     best: CardViews
     weights: Scores
-    crowds: tuple[Crowd, ...]
+    crowd: Crowd
     likeness: Likeness
 
     @classmethod
     def of(
-        cls, candidates: Sequence[tuple[Pool, Scores]], sample: tuple[Pool, Scores], cards: int, likeness: Likeness
+        cls,
+        candidates: Sequence[tuple[Pool, Scores]],
+        others: Multitude,
+        powers: Scores,
+        cards: int,
+        likeness: Likeness,
     ) -> Lenders:
-        """Weigh lenders by their own scores, and a card of the sample by how many others it stands for.
+        """Weigh lenders by their own scores, and one that isn't a candidate by how many others it stands for.
 
         Args:
             candidates: cards and their own scores, of at most `_BLOCK` cards each.
-            sample: cards drawn from all, and their own scores.
+            others: cards drawn from all.
+            powers: how much each of these counts by itself, shape (others,).
             cards: the number of all.
             likeness: what tells how related they are to others.
         """
         chosen = np.concatenate([pool.rows for pool, _ in candidates])
-        others = ~np.isin(sample[0].rows, chosen)
-        worth = (cards - len(chosen)) / max(1, int(np.count_nonzero(others)))
-        counts = [*(np.ones(len(pool.rows)) for pool, _ in candidates), worth * others]
-        shares = [
-            count * np.exp(SHARPNESS * own) for count, (_, own) in zip(counts, [*candidates, sample], strict=True)
-        ]
-        total = sum(float(share.sum()) for share in shares)
+        left = ~np.isin(others.rows, chosen)
+        worth = (cards - len(chosen)) / max(1, int(np.count_nonzero(left)))
+        shares = [np.exp(SHARPNESS * own) for _, own in candidates]
+        crowd = worth * left * powers
+        total = sum(float(share.sum()) for share in (*shares, crowd))
         weights = [np.asarray(share / total, dtype=np.float32) for share in shares]
         first = np.sort(np.argsort(-weights[0], kind="stable")[:_LENDERS])
         best, own = candidates[0][0].views.part(first), weights[0][first]
         weights[0][first] = 0.0
-        views = [pool.views for pool, _ in [*candidates, sample]]
-        return cls(best, own, tuple(likeness.crowd(*one) for one in zip(views, weights, strict=True)), likeness)
+        crowds = [likeness.crowd(pool.views, one) for (pool, _), one in zip(candidates, weights, strict=True)]
+        crowds.append(others.crowd(np.asarray(crowd / total, dtype=np.float32)))
+        return cls(best, own, Crowd.joined(crowds), likeness)
 
     def lent(self, pool: Pool) -> Scores:
         """Return what they lend to each card of a pool, shape (rows,)."""
         lent = self.weights @ self.likeness.between(self.best, pool.views)
-        for crowd in self.crowds:
-            lent = lent + self.likeness.to_crowd(crowd, pool.views)
+        lent = lent + self.likeness.to_crowd(self.crowd, pool.views)
         return np.asarray(lent, dtype=np.float32)
 
 
@@ -118,10 +155,4 @@ def pool_of(ranker: Ranker, rows: Rows, domains: NDArray[np.int32]) -> Pool:
     if skills is not None:
         skills = replace(skills, affinity=skills.affinity[:, rows])
     own = Ranker.of(space, ranker.lexical, None, skills, ranker.background)
-    return Pool(rows, own, CardViews.of(space, rows, domains[rows]))
-
-
-def _mean_and_deviation(scores: Scores) -> tuple[float, float]:
-    """Return the mean and the deviation, infinite where all are equal: such a component tells nothing."""
-    spread = float(scores.std())
-    return float(scores.mean()), spread if spread >= 1e-9 else float("inf")
+    return Pool(rows, own, CardViews.of(ranker.space, rows, domains[rows]))

@@ -6,7 +6,7 @@ engine does it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from ale_semantic import Engine
 from ale_semantic.components import Component
 from ale_semantic.embeddings.likeness import CardViews, Crowd, Likeness
+from ale_semantic.fusion import Scores, standardise
 from ale_semantic.large import LargeRanker
-from ale_semantic.pools import Norm, Parts, pool_of
+from ale_semantic.pools import Parts, pool_of
 from ale_semantic.ranking import SHARPNESS, SPREAD
 from ale_semantic.requests import condition_of
+from ale_semantic.sketch import MOST_DEVIATIONS
 
 _BLOCK = 1024
 _LENDERS = 100  # that lend one by one
@@ -53,8 +55,7 @@ class ExactRanking:
             parts.append(part)
             views.append(pool.views)
         whole = _joined(parts)
-        norm = Norm.of(whole, weights, words)
-        own = norm.own(whole.components)
+        own = _own(whole.components, weights)
         powers = np.exp(SHARPNESS * own)
         shares = np.asarray(powers / powers.sum(), dtype=np.float32)
         first = np.sort(np.argsort(-own, kind="stable")[:_LENDERS])
@@ -81,16 +82,15 @@ class ExactRanking:
 
     def _crowd(self, views: Sequence[CardViews], shares: NDArray[np.float32]) -> Crowd:
         """Take all cards together, block by block."""
-        crowds = [self.likeness.crowd(one, shares[one.rows]) for one in views]
-        codes = max(len(crowd.domains) for crowd in crowds)
-        return Crowd(
-            np.sum([crowd.overview for crowd in crowds], axis=0),
-            np.sum([crowd.steps for crowd in crowds], axis=0),
-            np.sum([crowd.pieces for crowd in crowds], axis=0),
-            np.sum([crowd.subdomain for crowd in crowds], axis=0),
-            np.sum([np.pad(crowd.domains, (0, codes - len(crowd.domains))) for crowd in crowds], axis=0),
-            sum(crowd.weight for crowd in crowds),
-        )
+        return Crowd.joined([self.likeness.crowd(one, shares[one.rows]) for one in views])
+
+
+def _own(components: Mapping[Component, Scores], weights: Mapping[Component, float]) -> Scores:
+    """Return the own score of each card, with means and deviations over all cards."""
+    total = np.zeros(len(next(iter(components.values()))), dtype=np.float32)
+    for name, scores in components.items():
+        total += weights[name] * np.minimum(standardise(scores), MOST_DEVIATIONS)
+    return standardise(total)
 
 
 def _joined(parts: Sequence[Parts]) -> Parts:

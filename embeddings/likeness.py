@@ -6,6 +6,7 @@ centred and standardised by those of a fixed sample of cards. In place of the ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from ale_semantic.types import Field
 from .encoder import Vectors
 from .late import LateIndex, spans
 from .relatedness import Matrix
-from .space import VectorSpace
+from .space import PassageTable, VectorSpace
 
 _HEAD_WORTH, _STEPS_WORTH = 3.0, 1.0  # of a word piece in title, summary and software, and in the steps
 
@@ -36,17 +37,19 @@ class CardPieces:
     known: int
 
     @classmethod
-    def of(cls, index: LateIndex) -> CardPieces:
-        """Weigh the pieces of all cards of an index."""
-        cards, known = len(index.starts) - 1, max(1, len(index.idf))
-        worth = np.where(index.discount > 0, _STEPS_WORTH, _HEAD_WORTH) * index.idf[index.tokens]
-        owners = np.repeat(np.arange(cards), np.diff(index.starts))
-        pieces, place = np.unique(owners * np.int64(known) + index.tokens, return_inverse=True)
+    def of(cls, index: LateIndex, cards: NDArray[np.int64]) -> CardPieces:
+        """Weigh the pieces of some cards of an index."""
+        count, known = len(cards), max(1, len(index.idf))
+        rows, starts = spans(index.starts, cards)
+        own = index.tokens[rows]
+        worth = np.where(index.discount[rows] > 0, _STEPS_WORTH, _HEAD_WORTH) * index.idf[own]
+        owners = np.repeat(np.arange(count), np.diff(starts))
+        pieces, place = np.unique(owners * np.int64(known) + own, return_inverse=True)
         summed = np.bincount(place, weights=worth, minlength=len(pieces))
         holders, tokens = np.divmod(pieces, known)
-        lengths = np.sqrt(np.bincount(holders, weights=summed**2, minlength=cards))
+        lengths = np.sqrt(np.bincount(holders, weights=summed**2, minlength=count))
         values = (summed / np.maximum(lengths[holders], 1e-9)).astype(np.float32)
-        return cls(holders, tokens, values, cards, known)
+        return cls(holders, tokens, values, count, known)
 
     def part(self, places: NDArray[np.int64]) -> CardPieces:
         """Return the pieces of the cards at some places, ascending."""
@@ -86,20 +89,27 @@ class CardViews:
     pieces: CardPieces
 
     @classmethod
-    def of(cls, space: VectorSpace, rows: NDArray[np.int64], domains: NDArray[np.int32]) -> CardViews:
-        """Make the views of all cards of a space.
+    def of(cls, space: VectorSpace, cards: NDArray[np.int64], domains: NDArray[np.int32]) -> CardViews:
+        """Make the views of some cards of a space.
 
         Args:
             space: the cards' passages, vectors and tokens.
-            rows: the row of each card in the catalogue.
-            domains: the code of each card's domain.
+            cards: their rows, ascending.
+            domains: the code of each one's domain.
         """
-        overview = _field_vectors(space, Field.OVERVIEW, sentences=False)
-        steps = _field_vectors(space, Field.MUST_DO, sentences=True)
+        rows, starts = spans(space.starts, cards)
+        passages = PassageTable(space.passages.columns[rows])
+        owners = np.repeat(np.arange(len(cards)), np.diff(starts))
+
+        def means(field: Field, *, sentences: bool) -> Vectors:
+            chosen = passages.rows_of(field, sentences=sentences)
+            return _means(space.backend.vectors[rows[chosen]], owners[chosen], len(cards))
+
+        overview, steps = means(Field.OVERVIEW, sentences=False), means(Field.MUST_DO, sentences=True)
         missing = ~steps.any(axis=1)
         steps[missing] = overview[missing]
-        subdomain = _field_vectors(space, Field.SUBDOMAIN, sentences=False)
-        return cls(rows, overview, steps, subdomain, domains, CardPieces.of(space.late))
+        subdomain = means(Field.SUBDOMAIN, sentences=False)
+        return cls(cards, overview, steps, subdomain, domains, CardPieces.of(space.late, cards))
 
     def part(self, places: NDArray[np.int64]) -> CardViews:
         """Return the views of the cards at some places."""
@@ -115,14 +125,23 @@ class CardViews:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Many cards of different weights as one: sums of centred views, of domains (by code) and of word pieces."""
+    """Many cards of different weights as one: sums of features, of domains (by code) and of word pieces."""
 
-    overview: Vectors
-    steps: Vectors
+    features: Vectors
     pieces: Vectors
-    subdomain: Vectors
     domains: Vectors
     weight: float
+
+    @classmethod
+    def joined(cls, crowds: Sequence[Crowd]) -> Crowd:
+        """Take several together."""
+        codes = max(len(crowd.domains) for crowd in crowds)
+        return cls(
+            np.sum([crowd.features for crowd in crowds], axis=0),
+            np.sum([crowd.pieces for crowd in crowds], axis=0),
+            np.sum([np.pad(crowd.domains, (0, codes - len(crowd.domains))) for crowd in crowds], axis=0),
+            sum(crowd.weight for crowd in crowds),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +187,20 @@ class Likeness:
         """
         codes = cards.domains + 1  # -1 is no domain
         return Crowd(
-            weights @ _unit(cards.overview - self.overview),
-            weights @ _unit(cards.steps - self.steps),
+            weights @ self.features(cards),
             cards.pieces.sum(weights),
-            weights @ cards.subdomain,
             np.bincount(codes, weights, minlength=int(codes.max(initial=0)) + 1).astype(np.float32),
             float(weights.sum()),
         )
+
+    def features(self, cards: CardViews) -> Vectors:
+        """Return vectors whose dot products are how related cards are in overview, steps and subdomain, less the mean.
+
+        Shape (cards, 3 times the dimension).
+        """
+        scales = 1 / np.sqrt(self.deviations)
+        views = (_unit(cards.overview - self.overview), _unit(cards.steps - self.steps), cards.subdomain)
+        return np.concatenate([view * scales[place] for view, place in zip(views, (0, 1, 3), strict=True)], axis=1)
 
     def to_crowd(self, crowd: Crowd, others: CardViews) -> Vectors:
         """Return how related a crowd is to other cards: the weighted sum over its own, shape (others,).
@@ -184,17 +210,11 @@ class Likeness:
         codes = np.minimum(others.domains + 1, len(crowd.domains))
         pieces = others.pieces.values * crowd.pieces[others.pieces.tokens]
         cosines = np.bincount(others.pieces.holders, pieces, minlength=others.pieces.cards)
-        views = (
-            _unit(others.overview - self.overview) @ crowd.overview,
-            _unit(others.steps - self.steps) @ crowd.steps,
-            np.sqrt(np.clip(cosines * crowd.weight, 0, None)),
-            others.subdomain @ crowd.subdomain,
-            np.append(crowd.domains, 0.0)[codes],
-        )
-        total = np.zeros(len(others.rows), dtype=np.float32)
-        for view, mean, deviation in zip(views, self.means, self.deviations, strict=True):
-            total += ((view - crowd.weight * mean) / deviation).astype(np.float32)
-        return total / np.float32(self.deviation)
+        total = self.features(others) @ crowd.features
+        total += np.sqrt(np.clip(cosines * crowd.weight, 0, None)) / self.deviations[2]
+        total += np.append(crowd.domains, 0.0)[codes] / self.deviations[4]
+        total -= crowd.weight * float((self.means / self.deviations).sum())
+        return np.asarray(total / np.float32(self.deviation), dtype=np.float32)
 
     def _total(self, ones: CardViews, others: CardViews) -> Matrix:
         total = np.zeros((len(ones.rows), len(others.rows)), dtype=np.float32)
@@ -212,15 +232,14 @@ class Likeness:
         )
 
 
-def _field_vectors(space: VectorSpace, field: Field, *, sentences: bool) -> Vectors:
-    """Return what `relatedness.field_vectors` does, several times faster: the passages stand card by card."""
-    rows = space.passages.rows_of(field, sentences=sentences)
-    means = np.zeros((len(space.starts) - 1, space.identity.dimension), dtype=np.float32)
-    if len(rows):
-        owners = space.passages.cards[rows]  # ascending
-        first = np.flatnonzero(np.diff(owners, prepend=-1))
-        owners = owners[first]
-        means[owners] = _unit(np.add.reduceat(space.backend.vectors[rows], first, axis=0))
+def _means(vectors: Vectors, owners: NDArray[np.int64], cards: int) -> Vectors:
+    """Return the direction of each card's mean vector, shape (cards, dimension), zero without one; owners ascend."""
+    means = np.zeros((cards, vectors.shape[1]), dtype=np.float32)
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    if len(first) == len(vectors):  # one a card, of unit length
+        means[owners] = vectors
+    else:
+        means[owners[first]] = _unit(np.add.reduceat(vectors, first, axis=0))
     return means
 
 

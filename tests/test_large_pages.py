@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from toy import HashEncoder, many_cards, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index, candidates, large
-from ale_semantic.candidates import Words
 from ale_semantic.fusion import softmax
 from ale_semantic.large import LargeRanker
-from ale_semantic.once import Once
 from ale_semantic.ranking import SHARPNESS, SPREAD, Ranker, Scope, Stage
 from ale_semantic.render import plan_view
 from ale_semantic.types import Mode, PlanKind, SearchResult
@@ -39,7 +37,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
         patch.setattr(large, "SAMPLE", 40)
-        for name, value in (("CANDIDATES", 31), ("LEXICAL_CANDIDATES", 6), ("MOST_EQUAL", 9), ("MOST_CANDIDATES", 55)):
+        for name, value in (("CANDIDATES", 31), ("GUESSED_CANDIDATES", 12), ("MOST_CANDIDATES", 55)):
             patch.setattr(candidates, name, value)
         engine = Engine.open(folder, encoder=HashEncoder())
         assert isinstance(engine.ranker, LargeRanker)
@@ -152,22 +150,6 @@ def test_a_filter_that_most_pass_needs_no_search_of_its_own(engine: Engine, monk
     assert plan is not None
     assert [scan.passing for scan in plan.scans] == calls
     assert calls[-1] == plan.passing
-
-
-def test_cards_of_equal_words_are_all_candidates_or_chosen_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "LEXICAL_CANDIDATES", 3)
-    monkeypatch.setattr(candidates, "MOST_EQUAL", 5)
-    second = np.arange(10, dtype=np.float32)
-
-    def best(*scores: float, mask: Any = None) -> list[int]:
-        words = Words(np.array(scores, dtype=np.float32), Once(lambda: second[: len(scores)]))
-        return sorted(words.best(mask).tolist())
-
-    assert best(0, 1, 2) == [1, 2]
-    assert best(1, 4, 2, 3, 0.5) == [1, 2, 3]
-    assert best(9, 1, 1, 1, 1) == [0, 1, 2, 3, 4]
-    assert best(9, 1, 1, 1, 1, 1, 1, 0) == [0, 3, 4, 5, 6]
-    assert best(9, 1, 1, 1, 1, 1, 1, mask=np.arange(7) < 5) == [0, 1, 2, 3, 4]
 
 
 def test_where_the_sample_is_all_scores_are_those_of_exact_ranking(

@@ -43,6 +43,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ranking",
         "large",
         "pools",
+        "sketch",
         "candidates",
         "multilingual",
         "query_vectors",
