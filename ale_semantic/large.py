@@ -22,7 +22,7 @@ from ale_semantic.candidates import Chosen, Finder
 from ale_semantic.components import WEIGHTS, Component, see
 from ale_semantic.embeddings.crowds import Multitude
 from ale_semantic.embeddings.late import spans
-from ale_semantic.embeddings.likeness import Likeness
+from ale_semantic.embeddings.likeness import CardViews, Likeness
 from ale_semantic.evidence import gather_evidence
 from ale_semantic.fusion import Scores, best_per_card
 from ale_semantic.lexical import WeightedTerms
@@ -36,7 +36,8 @@ from ale_semantic.types import Mode
 # Up to here every card is scored: 100,000 passages (2,000 cards) take 40 ms more than the encoder, and below it the
 # relatedness of all cards is at hand.
 MOST_EXACT_PASSAGES = 100_000
-SAMPLE = 384  # cards that stand for all
+SAMPLE = 768  # cards that stand for all: their scores take no longer than the search of passages beside them
+COMPARED = 384  # cards whose relatedness to each other is that of all
 LENDING = 65_536  # cards that stand for all as lenders: they are kept in memory, some 1 kB each
 _BLOCK = 1024  # cards scored together: some 100 MB
 _SEED = 5
@@ -59,7 +60,8 @@ class LargeRanker(Ranker):
     def over(cls, ranker: Ranker, domains: Once[NDArray[np.int32]]) -> LargeRanker:
         """Make one of a plain ranker; `domains` gives the code of each card's domain, shape (cards,)."""
         sample = Once(lambda: pool_of(ranker, _drawn(ranker.cards, SAMPLE), domains.get()))
-        likeness = Once(lambda: Likeness.measured(sample.get().views))
+        compared = _drawn(ranker.cards, COMPARED)
+        likeness = Once(lambda: Likeness.measured(CardViews.of(ranker.space, compared, domains.get()[compared])))
         lending = _drawn(ranker.cards, LENDING)
         return cls(
             space=ranker.space,

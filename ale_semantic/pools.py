@@ -15,7 +15,7 @@ from ale_semantic.fusion import Scores
 from ale_semantic.ranking import SHARPNESS, Ranker
 from ale_semantic.sketch import EQUAL, MOST_DEVIATIONS, Estimate, Known, Strata
 
-_LENDERS = 100  # candidates that lend one by one: beyond them each has a thousandth of the softmax
+_LENDERS = 50  # candidates that lend one by one, without the crowd's small error
 
 Rows = NDArray[np.int64]
 

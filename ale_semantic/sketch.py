@@ -32,6 +32,8 @@ GUESSED: Mapping[Component, tuple[Component, float]] = {
     Component.LATE: (Component.WORDS, 0.5),
 }
 
+_MOST_TELLING = 10_000  # vectors that tell the directions
+
 Rows = NDArray[np.int64]
 
 
@@ -55,7 +57,7 @@ class Projected:
         keys = dots(vectors, np.random.default_rng(0).standard_normal(vectors.shape[1], dtype=np.float32))
         _, chosen, held = np.unique(keys, return_index=True, return_inverse=True)
         mean = vectors.mean(axis=0, keepdims=True) if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
-        directions = leading_directions(vectors, DIRECTIONS)
+        directions = leading_directions(vectors[:: -(-len(vectors) // _MOST_TELLING) or 1], DIRECTIONS)
         places = np.full(cards, len(chosen), dtype=np.int32)
         places[view.cards[first]] = held
         return cls(directions, np.concatenate([vectors[chosen], mean]) @ directions, places)

@@ -103,7 +103,7 @@ class CardViews:
 
         def means(field: Field, *, sentences: bool) -> Vectors:
             chosen = passages.rows_of(field, sentences=sentences)
-            return _means(space.backend.vectors[rows[chosen]], owners[chosen], len(cards))
+            return _means(np.take(space.backend.vectors, rows[chosen], axis=0), owners[chosen], len(cards))
 
         overview, steps = means(Field.OVERVIEW, sentences=False), means(Field.MUST_DO, sentences=True)
         missing = ~steps.any(axis=1)
