@@ -161,7 +161,7 @@ class LateIndex:
             starts=starts,
             tokens=self.tokens[rows],
             discount=self.discount[rows],
-            vectors=self.vectors[rows],
+            vectors=np.take(self.vectors, rows, axis=0),
             counted=self.counted or len(self.starts) - 1,
             prepared=_Prepared(),
         )

@@ -135,7 +135,7 @@ class VectorSpace:
         rows, _ = spans(self.starts, cards)
         columns = self.passages.columns[rows]
         columns[:, 0] = np.searchsorted(cards, columns[:, 0])
-        backend = FaissBackend.of(self.backend.vectors[rows])
+        backend = FaissBackend.of(np.take(self.backend.vectors, rows, axis=0))  # twice as fast as an index is
         return VectorSpace.of(self.identity, PassageTable(columns), backend, self.late.subset(cards), cards=len(cards))
 
     def passing(self, mask: NDArray[np.bool_] | None) -> int:
