@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 VECTORS, INDEX = "vectors.npy", "index.faiss"
 # A search by codes takes so many more than are asked for, at least, and orders them by their true cosines.
-LEAST_RESCORED, RESCORED = 200, 3.0
+LEAST_RESCORED, RESCORED = 300, 3.0
 _MORE_THAN_MEMORY = 4 << 30  # bytes of vectors from which some are expected to lie on the disk alone
 _SPARE = 64  # taken beyond k where cosines are exact but for the last bit
 _WIDER, _WIDEST = 8, 10_000  # how much more is taken when equal cosines run beyond what was taken, and from where not
