@@ -31,7 +31,7 @@ FILTERS = (
 )
 _CACHE_MB = "20000"  # so that nothing of the first build is pruned before the rebuild
 _QUERIES = 40
-_EXACT_QUERIES = 8  # whose best ten are compared with those of exact ranking, which takes seconds a query
+_EXACT_QUERIES = 24  # whose best ten are compared with those of exact ranking, which takes seconds a query
 _CHANGED = 1234  # the card that is edited for the rebuild
 
 
