@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import SIMILAR, Evidence
+from ale_semantic.beside import BESIDE
 from ale_semantic.candidates import Chosen, Finder
 from ale_semantic.components import WEIGHTS, Component, see
 from ale_semantic.embeddings.crowds import Multitude
@@ -92,6 +93,7 @@ class LargeRanker(Ranker):
         if query is None:
             return Ranker.rank(self, terms, query, mode, unknown=unknown, skills=skills)
         nearby = self.finder.nearby(query.vector, scope)
+        read = BESIDE.start(self.others.get)  # at the first query that takes as long as all else
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)
         exact = self._exact(query.vector, words, skills=skills)
@@ -108,7 +110,7 @@ class LargeRanker(Ranker):
         base = list(scored(first))
         norm = Norm.of(known, exact, [parts for _, parts in base], sample, weights)
         own = [(pool, norm.own(parts.components)) for pool, parts in base]
-        others = self.others.get()
+        others = read()
         powers = norm.powers(known, others.rows, max(float(one.max()) for _, one in own))
         lenders = Lenders.of(own, others, powers, self.cards, self.likeness.get())
         chosen = self.finder.chosen(first, nearby, guess, scope)

@@ -52,7 +52,7 @@ class Projected:
     def of(cls, space: VectorSpace, view: View, cards: int) -> Projected:
         """Read the first passage of each card's view; a card without one has the mean vector."""
         first = np.flatnonzero(np.diff(view.cards, prepend=-1))
-        vectors = space.backend.vectors[view.rows[first]]
+        vectors = np.take(space.backend.vectors, view.rows[first], axis=0)
         # Of equal vectors the products with any other are equal; a subdomain's name is that of many cards.
         keys = dots(vectors, np.random.default_rng(0).standard_normal(vectors.shape[1], dtype=np.float32))
         _, chosen, held = np.unique(keys, return_index=True, return_inverse=True)
