@@ -52,9 +52,9 @@ class Projected:
     def of(cls, space: VectorSpace, view: View, cards: int) -> Projected:
         """Read the first passage of each card's view; a card without one has the mean vector."""
         first = np.flatnonzero(np.diff(view.cards, prepend=-1))
-        vectors = np.take(space.backend.vectors, view.rows[first], axis=0)
+        vectors: Scores = np.take(space.backend.vectors, view.rows[first], axis=0)
         # Of equal vectors the products with any other are equal; a subdomain's name is that of many cards.
-        keys = dots(vectors, np.random.default_rng(0).standard_normal(vectors.shape[1], dtype=np.float32))
+        keys = dots(vectors, np.random.default_rng(0).standard_normal(vectors.shape[1:], dtype=np.float32))
         _, chosen, held = np.unique(keys, return_index=True, return_inverse=True)
         mean = vectors.mean(axis=0, keepdims=True) if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
         directions = leading_directions(vectors[:: -(-len(vectors) // _MOST_TELLING) or 1], DIRECTIONS)
