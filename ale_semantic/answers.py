@@ -9,9 +9,10 @@ from ale_semantic.catalogue import Catalogue
 from ale_semantic.explain import explain
 from ale_semantic.facets import FacetTable
 from ale_semantic.fusion import Mask
+from ale_semantic.plans import SearchPlan
 from ale_semantic.question import Question
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Band, Facet, Hit, Provenance, SearchPlan, SearchResult, Verdict, Why
+from ale_semantic.types import Band, Facet, Hit, Provenance, SearchResult, Verdict, Why
 
 _DECIMALS = 5  # of a standardised score that say something
 EXACT_SCORE = 1.0  # kept for a task that the query names by id or exact title

@@ -16,8 +16,8 @@ from ale_semantic.beside import BESIDE
 from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.fusion import Mask, Scores
 from ale_semantic.once import Once
+from ale_semantic.plans import PlanKind, SearchPlan, SearchScan
 from ale_semantic.ranking import Scope, Stage
-from ale_semantic.types import PlanKind, SearchPlan, SearchScan
 
 # A query whose words many cards hold finds nearly equal passages in thousands: then a guess of the whole score finds
 # the best. It can't know a step deep in a card that answers to the query: its passage does.

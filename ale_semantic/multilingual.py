@@ -22,10 +22,11 @@ from ale_semantic.errors import MissingExtraError
 from ale_semantic.fusion import Scores, best_per_card, mean_of_best, softmax, standardise
 from ale_semantic.languages import ENGLISH, language_name
 from ale_semantic.once import Once
+from ale_semantic.plans import PlanKind, SearchPlan
 from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVectors
 from ale_semantic.ranking import Ranker, Ranking
-from ale_semantic.types import Field, Mode, PlanKind, SearchPlan
+from ale_semantic.types import Field, Mode
 
 if TYPE_CHECKING:
     from ale_semantic.embeddings.multilingual import MultilingualSpace

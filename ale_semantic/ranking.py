@@ -20,10 +20,11 @@ from ale_semantic.embeddings.space import VectorSpace
 from ale_semantic.evidence import gather_evidence
 from ale_semantic.fusion import Mask, Scores, best_per_card, descending, softmax, standardise
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
+from ale_semantic.plans import PlanKind, SearchPlan
 from ale_semantic.products import weighted_sum
 from ale_semantic.query_vectors import QueryVector
 from ale_semantic.skills import SkillTable
-from ale_semantic.types import Mode, PlanKind, SearchPlan
+from ale_semantic.types import Mode
 
 SHARPNESS = 1.2  # of the softmax that says how much each card counts as an answer
 SPREAD = 0.5  # how much a card gains from related answers

@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ale_semantic.types import Band, Facet, Hit, PlanKind, SearchPlan, SearchResult, TaskCard, Verdict
+from ale_semantic.plans import PlanKind, SearchPlan
+from ale_semantic.types import Band, Facet, Hit, SearchResult, TaskCard, Verdict
 
 BAND_STYLES = {Band.STRONG: "green", Band.WEAK: "yellow", Band.NONE: "dim"}
 _PASSAGE_CHARACTERS = 240

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ale_semantic.cards import card_to_row
-from ale_semantic.types import Facet, Hit, SearchPlan, SearchResult, TaskCard, Why
+from ale_semantic.plans import SearchPlan
+from ale_semantic.types import Facet, Hit, SearchResult, TaskCard, Why
 
 SCHEMA_VERSION = 1  # raised when a key changes its meaning or goes away; new keys may come
 

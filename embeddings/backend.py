@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ale_semantic.arrays import fetch_soon, mapped
 from ale_semantic.errors import BundleError
+from ale_semantic.plans import PlanKind, SearchPlan
 from ale_semantic.products import ManyRows, dots
-from ale_semantic.types import PlanKind, SearchPlan
 
 from .codes import Coder, inner_index, kind_of, make_index
 from .encoder import Vectors

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.types import PlanKind
+from ale_semantic.plans import PlanKind
 
 from .encoder import Vectors
 from .planner import list_count

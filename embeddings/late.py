@@ -134,8 +134,8 @@ class LateIndex:
 
     `starts` is the first row of each card and the end, shape (cards + 1,); `tokens` the token ids and `discount`
     what their group costs, (rows,); `vectors` the projected unit vectors, (rows, directions); `projection` the map
-    from the encoder's space, (dimension, directions); `idf` the weight of each token id, (largest id + 1,), counted over
-    so many cards as `counted` says, those here if it is 0.
+    from the encoder's space, (dimension, directions); `idf` the weight of each token id, (largest id + 1,), counted
+    over so many cards as `counted` says, those here if it is 0.
     """
 
     starts: NDArray[np.int64]

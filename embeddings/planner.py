@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ale_semantic.types import PlanKind
+from ale_semantic.plans import PlanKind
 
 # A scan of full-precision vectors takes 0.2 ms per 1,000 passages of 384 dimensions, so 10 ms here.
 MOST_FLAT = 50_000

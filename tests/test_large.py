@@ -12,8 +12,9 @@ from toy import HashEncoder, many_cards, toy_cards, toy_catalogue
 
 from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.large import LargeRanker
+from ale_semantic.plans import PlanKind
 from ale_semantic.ranking import Scope
-from ale_semantic.types import Mode, PlanKind, SearchResult
+from ale_semantic.types import Mode, SearchResult
 
 ACTIONS = ("measure", "draw", "audit", "translate", "repair", "simulate", "catalogue")
 QUERIES = ("audit the ledger of a harbour", "simulate protein", "repair bridges", "krige moisture maps")

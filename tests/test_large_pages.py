@@ -14,9 +14,10 @@ from toy import HashEncoder, many_cards, toy_cards, toy_catalogue
 from ale_semantic import Engine, build_index, candidates, large
 from ale_semantic.fusion import softmax
 from ale_semantic.large import LargeRanker
+from ale_semantic.plans import PlanKind
 from ale_semantic.ranking import SHARPNESS, SPREAD, Ranker, Scope, Stage
 from ale_semantic.render import plan_view
-from ale_semantic.types import Mode, PlanKind, SearchResult
+from ale_semantic.types import Mode, SearchResult
 
 ACTIONS = ("measure", "draw", "audit", "translate", "repair", "simulate", "catalogue", "film", "sort")
 QUERIES = (

@@ -29,7 +29,7 @@ ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings"
 # Who may import whom: a module imports from its own layer and from those above it in this table, never from
 # those below. Patterns are relative to `ale_semantic`; the most specific one counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("", "types", "errors", "settings", "once", "kept"),
+    ("", "types", "plans", "errors", "settings", "once", "kept"),
     ("fields", "machine", "vocabulary*", "cards", "texts", "arrays", "products", "beside", "quick_import", "leftovers"),
     ("sources*", "card_store", "card_gatherer", "catalogue"),
     ("analysis", "filters*", "facet*", "card_words", "lexical", "fusion", "languages", "glossary", "names"),

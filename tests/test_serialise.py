@@ -9,6 +9,7 @@ from toy import toy_card, toy_cards
 
 from ale_semantic.cards import card_from_raw
 from ale_semantic.fields import RawCard
+from ale_semantic.plans import PlanKind, SearchPlan, SearchScan
 from ale_semantic.serialise import SCHEMA_VERSION, card_to_dict, result_to_dict
 from ale_semantic.types import (
     Band,
@@ -19,11 +20,8 @@ from ale_semantic.types import (
     LegScore,
     Mode,
     PassageMatch,
-    PlanKind,
     Provenance,
-    SearchPlan,
     SearchResult,
-    SearchScan,
     Verdict,
     Why,
 )

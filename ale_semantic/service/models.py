@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from ale_semantic.facet_fields import FieldKind
-from ale_semantic.types import Band, Mode, OperatingSystem, Provenance, SearchPlan, Tier, Verdict
+from ale_semantic.plans import SearchPlan
+from ale_semantic.types import Band, Mode, OperatingSystem, Provenance, Tier, Verdict
 from ale_semantic.types import Field as CardField
 from ale_semantic.variants import Variant
 

@@ -25,7 +25,7 @@ from ale_semantic.embeddings.planner import (
     plan_search,
 )
 from ale_semantic.errors import BundleError
-from ale_semantic.types import PlanKind
+from ale_semantic.plans import PlanKind
 
 COUNT, DIMENSION = 3000, 48
 TWINS = [7, 900, 901, 902, 1500]  # rows with one and the same vector
