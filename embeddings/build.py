@@ -82,7 +82,7 @@ def build_index(
             nothing is read or kept outside the folder, but for what the Hub's own cache holds: neither the exported
             encoder nor digests of model files.
         redraw: build also if nothing has changed, and draw the map anew.
-        opened: gives the index in the folder, from `EarlierIndex.open`, which may have begun while the cards were read.
+        opened: gives the index in the folder, whose files may have been read while the cards were.
 
     Raises:
         EncoderError: if a model can't be loaded, or the device isn't there.

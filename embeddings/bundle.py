@@ -21,7 +21,6 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +47,7 @@ RELATED = "related.npy"
 FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
+_KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,15 @@ def open_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePath
     return paths, manifest
 
 
-def checked_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePaths, dict[str, Any], dict[Inode, str]]:
-    """Return what `open_generation` does and the digests of those files that were read for it."""
+def checked_generation(
+    folder: Path, *, thorough: bool = False, readers: int = 2
+) -> tuple[BundlePaths, dict[str, Any], dict[Inode, str]]:
+    """Return what `open_generation` does and the digests of those files that were read for it, so many at once."""
     while True:  # builds may remove the generation between reading CURRENT and opening it
         paths = BundlePaths(folder / _current_name(folder))
         try:
             manifest = _read_manifest(folder, paths)
-            hashed = verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough)
+            hashed = verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough, readers=readers)
         except BundleError:
             if paths.root.name == _current_name(folder):
                 raise
@@ -151,10 +153,9 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
         raise BundleError(f"{folder}: can't be written: {getattr(fault, 'strerror', None) or fault}") from None
     paths = BundlePaths(folder / f"g-{uuid.uuid4().hex[:12]}")
     try:
+        _remove_leftovers(folder)
         paths.root.mkdir()
-        with ThreadPoolExecutor(1, "tidy") as beside:  # to remove many files takes long, and nothing waits for it
-            beside.submit(_remove_leftovers, folder, coming=paths.root.name)  # if it can't, the next build tries again
-            yield paths
+        yield paths
         if not paths.manifest.is_file():
             raise BundleError(f"{paths.root}: the generation was not sealed")
         _point_to(folder, paths.root.name)
@@ -163,6 +164,9 @@ def new_generation(folder: Path, *, wait: float = 0.0) -> Iterator[BundlePaths]:
             f"{folder}: the index could not be written ({fault.strerror or fault}); "
             "the earlier one, if any, is unchanged"
         ) from fault
+    else:
+        with suppress(OSError):  # the new index stands; the next build tidies up
+            _remove_leftovers(folder)
     finally:
         if _current_or_none(folder) != paths.root.name:
             shutil.rmtree(paths.root, ignore_errors=True)
@@ -253,19 +257,16 @@ def _point_to(folder: Path, name: str) -> None:
         sync(folder)
 
 
-def _remove_leftovers(folder: Path, *, coming: str) -> None:
-    """Remove what killed builds left and the generations before the current one; the lock must be held.
-
-    Args:
-        folder: the index folder.
-        coming: the generation that is to be the next: the current one then stays as the one before it.
-    """
-    staying = {_current_or_none(folder), coming}
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed builds left and all but the newest generations; the lock must be held."""
+    current = _current_or_none(folder)
     for path in folder.glob(f"{CURRENT}.*"):
         path.unlink(missing_ok=True)
+    sealed = [path for path in folder.glob("g-*") if (path / MANIFEST).is_file()]
+    newest = sorted(sealed, key=lambda path: (path / MANIFEST).stat().st_mtime, reverse=True)[:_KEPT_GENERATIONS]
     for path in folder.glob("g-*"):
-        if path.name not in staying:
+        if path not in newest and path.name != current:
             shutil.rmtree(path, ignore_errors=True)
     for path in folder.glob(f"{RECORD.format('*')}*"):
-        if not any(path.name == RECORD.format(name) for name in staying):
+        if not any(path.name == RECORD.format(kept.name) for kept in newest):
             path.unlink(missing_ok=True)

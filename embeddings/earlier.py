@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,13 @@ class EarlierIndex:
     @classmethod
     def open(cls, folder: Path) -> EarlierIndex | None:
         """Open the index in a folder; None if there is none that is whole."""
+        return cls.of(lambda: checked_generation(folder))
+
+    @classmethod
+    def of(cls, checked: Callable[[], tuple[BundlePaths, dict[str, Any], dict[Inode, str]]]) -> EarlierIndex | None:
+        """Return the index that `checked_generation` gives; None if it finds none that is whole."""
         try:
-            return cls(*checked_generation(folder))
+            return cls(*checked())
         except BundleError:
             return None
 

@@ -26,7 +26,7 @@ RECORD = "checked-{}.json"  # beside the generation, which is never changed once
 Inode = tuple[int, int]  # number and device: which file it is, whatever its name
 
 
-def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool) -> dict[Inode, str]:
+def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool, readers: int = 2) -> dict[Inode, str]:
     """Compare each file of a generation with its manifest, and return the digests of those that were read for it.
 
     Args:
@@ -34,6 +34,7 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
         manifest: its manifest, which is known to be whole.
         hint: what to do about a damaged file, for the message.
         thorough: hash each file, whatever the record says.
+        readers: how many files are read side by side.
 
     Raises:
         BundleError: naming the first file that is missing, can't be read, or isn't what the manifest says.
@@ -55,7 +56,7 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
             raise BundleError(f"{path}: the file is damaged (its digest differs); {hint}")
         return digest
 
-    with ThreadPoolExecutor(max_workers=2) as pool:  # large files side by side
+    with ThreadPoolExecutor(readers) as pool:
         digests = dict(zip(doubted, pool.map(check, doubted), strict=True))
     settled = {name: state for name, state in states.items() if is_settled(state, now)}
     if settled:

@@ -81,12 +81,15 @@ def build(
     from dataclasses import asdict
 
     from ale_semantic.beside import BESIDE
+    from ale_semantic.embeddings.bundle import checked_generation
+
+    folder = index_folder(index)
+    # To hash the index that is there takes about as long as to import the rest and to read the cards.
+    checked = BESIDE.start(checked_generation, folder, readers=1)
     from ale_semantic.embeddings.build import build_index
     from ale_semantic.embeddings.earlier import EarlierIndex
     from ale_semantic.settings import Settings
 
-    folder = index_folder(index)
-    opened = BESIDE.start(EarlierIndex.open, folder)  # to hash its files takes about as long as to read the cards
     with spool_folder(folder) as spool:
         catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests, spool=spool)
         report = build_index(
@@ -99,7 +102,7 @@ def build(
             multilingual=multilingual_model or multilingual,
             cache=cache,
             redraw=redraw,
-            opened=opened,
+            opened=lambda: EarlierIndex.of(checked),
         )
     if as_json:
         shown = asdict(report) | {"folder": str(report.folder), "skipped": [str(fault) for fault in catalogue.skipped]}

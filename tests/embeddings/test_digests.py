@@ -35,6 +35,16 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 35])
+def test_a_file_of_any_number_of_parts_is_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(digests, "_PART", 10)
+    path = tmp_path / "file"
+    path.write_bytes(bytes(range(size)))
+    assert digests.file_digest(path) == sha256(path)
+
+
 def test_a_file_that_is_as_it_was_is_read_once(reads: list[Path], tmp_path: Path) -> None:
     path, other = tmp_path / "weights", tmp_path / "others"
     path.write_bytes(b"12345")

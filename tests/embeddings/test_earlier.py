@@ -16,7 +16,7 @@ import ale_semantic.embeddings.build as build
 from ale_semantic import Engine, build_index
 from ale_semantic.embeddings import build_report
 from ale_semantic.embeddings.build_report import BuildReport
-from ale_semantic.embeddings.bundle import open_generation, seal
+from ale_semantic.embeddings.bundle import checked_generation, open_generation, seal
 from ale_semantic.embeddings.card_records import RECORDS, CardRecords
 from ale_semantic.embeddings.earlier import EarlierIndex
 from ale_semantic.embeddings.encoder import TextKind
@@ -139,6 +139,13 @@ def test_an_index_that_was_opened_before_another_build_is_not_gone_by(folder: Pa
         toy_catalogue(), folder, encoder=HashEncoder(), cache=False, redraw=True, opened=lambda: opened
     )
     assert (report.embedded, report.reused) == (len(toy_cards()) - 4, 4)
+
+
+def test_a_damaged_index_is_gone_by_wherever_it_is_found_out(folder: Path) -> None:
+    path = open_generation(folder)[0].cards
+    path.write_bytes(path.read_bytes()[:-1])
+    assert EarlierIndex.open(folder) is None
+    assert EarlierIndex.of(lambda: checked_generation(folder, readers=1)) is None
 
 
 def test_a_cards_words_are_known_by_group(folder: Path) -> None:
