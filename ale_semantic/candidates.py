@@ -100,7 +100,7 @@ class Finder:
         """
         mask, near = scope.mask, nearby.passing()
         stages = [(Stage.BASE, base)]
-        also = np.array(scope.also, dtype=np.int64)
+        also = np.unique(np.array(scope.also, dtype=np.int64))
         if scope.every:
             stages.append((Stage.PASSING, np.union1d(self._passing(mask), also)))
             return self._done(stages, self._exact(mask), near.scans)

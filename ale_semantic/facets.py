@@ -124,6 +124,7 @@ class FacetTable:
         found = self._masks.get(condition)
         if found is None:
             found = self._made(condition)
+            found.setflags(write=False)  # all who ask share it
             self._masks.keep(condition, found)
         return found
 

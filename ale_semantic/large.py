@@ -97,7 +97,7 @@ class LargeRanker(Ranker):
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)
         exact = self._exact(query.vector, words, skills=skills)
-        known = Known.of({**self.sketch.get().cosines(query.vector), **exact})
+        known = Known.of({**self.sketch.get().cosines(query.vector), **exact}, self.cards)
         guess = known.guess(weights)
         # A card without the field is taken to be as far as the sample's farthest card that has it.
         floors = {view: float(sample.components[view].min()) for view in self.views}
@@ -153,7 +153,7 @@ class LargeRanker(Ranker):
     def _near(self, near: Sequence[int], scope: Scope) -> Chosen:
         """Choose cards that may be near to some by their overviews."""
         aim = self._aim(near)
-        known = Known.of({**self.sketch.get().cosines(aim), **self._exact(aim, None, skills=True)})
+        known = Known.of({**self.sketch.get().cosines(aim), **self._exact(aim, None, skills=True)}, self.cards)
         nearby, guess = self.finder.nearby(aim, scope), known.guess(WEIGHTS)
         return self.finder.chosen(self.finder.base(nearby, guess), nearby, guess, scope)
 

@@ -50,14 +50,14 @@ class Projected:
 
     @classmethod
     def of(cls, space: VectorSpace, view: View, cards: int) -> Projected:
-        """Read the first passage of each card's view; a card without one has the mean vector."""
+        """Read the first passage of each card's view, which some card has; a card without one has the mean vector."""
         first = np.flatnonzero(np.diff(view.cards, prepend=-1))
         vectors: Scores = np.take(space.backend.vectors, view.rows[first], axis=0)
         # Of equal vectors the products with any other are equal; a subdomain's name is that of many cards.
         keys = dots(vectors, np.random.default_rng(0).standard_normal(vectors.shape[1:], dtype=np.float32))
         _, chosen, held = np.unique(keys, return_index=True, return_inverse=True)
-        mean = vectors.mean(axis=0, keepdims=True) if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
-        directions = leading_directions(vectors[:: -(-len(vectors) // _MOST_TELLING) or 1], DIRECTIONS)
+        mean = vectors.mean(axis=0, keepdims=True)
+        directions = leading_directions(vectors[:: -(-len(vectors) // _MOST_TELLING)], DIRECTIONS)
         places = np.full(cards, len(chosen), dtype=np.int32)
         places[view.cards[first]] = held
         return cls(directions, np.concatenate([vectors[chosen], mean]) @ directions, places)
@@ -75,11 +75,11 @@ class Sketch:
 
     @classmethod
     def of(cls, space: VectorSpace, views: Mapping[Component, View]) -> Sketch:
-        """Read the first passage of each card's views; none where there are too many cards to keep."""
+        """Read the first passage of each card's views but those that no card has; none of too many cards to keep."""
         cards = len(space.starts) - 1
         if cards > MOST_SKETCHED:
             return cls({})
-        return cls({name: Projected.of(space, view, cards) for name, view in views.items()})
+        return cls({name: Projected.of(space, view, cards) for name, view in views.items() if len(view.rows)})
 
     def cosines(self, vector: Scores) -> dict[Component, Scores]:
         """Return nearly the cosine of a vector with each view of each card, shape (cards,)."""
@@ -94,9 +94,9 @@ class Known:
     columns: Scores
 
     @classmethod
-    def of(cls, components: Mapping[Component, Scores]) -> Known:
-        """Standardise components."""
-        columns = np.ones((1 + len(components), len(next(iter(components.values())))), dtype=np.float32)
+    def of(cls, components: Mapping[Component, Scores], cards: int) -> Known:
+        """Standardise the components of so many cards, shape (cards,) each; there may be none."""
+        columns = np.ones((1 + len(components), cards), dtype=np.float32)
         for column, values in zip(columns[1:], components.values(), strict=True):
             np.subtract(values, values.mean(), out=column)
             spread = float(np.sqrt(column @ column / len(column)))

@@ -34,7 +34,7 @@ def drawn() -> tuple[np.random.Generator, dict[Component, np.ndarray], np.ndarra
 
 def test_deviations_are_estimated_several_times_better_than_by_the_sample_alone() -> None:
     random, components, late = drawn()
-    known = Known.of(components)
+    known = Known.of(components, CARDS)
     base = np.sort(np.argsort(-known.guess(dict.fromkeys(Component, 0.5)))[:100])
     alone, estimated = [], []
     for _ in range(40):
@@ -50,7 +50,7 @@ def test_deviations_are_estimated_several_times_better_than_by_the_sample_alone(
 
 def test_what_follows_from_what_is_known_is_exact() -> None:
     random, components, _ = drawn()
-    known = Known.of(components)
+    known = Known.of(components, CARDS)
     value = known.columns[1] * 2 - known.columns[2] + 3
     sample = np.sort(random.choice(CARDS, 30, replace=False))
     found = Strata.of(known, np.arange(50), sample).estimate(value[:50], value[sample])
@@ -61,14 +61,14 @@ def test_what_follows_from_what_is_known_is_exact() -> None:
 def test_all_cards_computed_is_exact_too() -> None:
     _, components, late = drawn()
     every = np.arange(CARDS)
-    found = Strata.of(Known.of(components), every, every[::10]).estimate(late, late[::10])
+    found = Strata.of(Known.of(components, CARDS), every, every[::10]).estimate(late, late[::10])
     assert (found.mean, found.deviation) == pytest.approx((late.mean(), late.std()), rel=1e-5)
 
 
 def test_known_components_are_standardised_and_cut() -> None:
     words = np.zeros(1000, dtype=np.float32)
     words[7] = 5.0
-    columns = Known.of({Component.WORDS: words, Component.SKILLS: np.ones(1000, np.float32)}).columns
+    columns = Known.of({Component.WORDS: words, Component.SKILLS: np.ones(1000, np.float32)}, 1000).columns
     assert (columns[0] == 1).all()
     assert columns[1, 7] == MOST_DEVIATIONS
     assert columns[1].argmax() == 7

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 # Letters that expressions take for plain ones and folding doesn't.
-_ODD = frozenset("ı\u0307ſ\u212a")
+_ODD = frozenset("ı\u0307ſ\u212a\u0345")
 _WORD = re.compile(r"\w+")
 _BEGINNING = 3  # letters by which words are found of which a phrase tells the beginning alone
 _ANY = "*"  # the mark that every text has
