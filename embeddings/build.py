@@ -93,6 +93,8 @@ def build_index(
     checked_device(device)
     second = False if encoder and multilingual is None else multilingual
     index = opened() if opened is not None else EarlierIndex.open(folder)
+    if index is not None and not index.is_current():  # it was opened a while ago
+        index = EarlierIndex.open(folder)
     if not redraw:
         with recording(cache):
             same = unchanged(catalogue, index, encoder.identity if encoder else model, second)

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ale_semantic.errors import BundleError, BundleMismatchError
@@ -102,14 +103,16 @@ def open_generation(folder: Path, *, thorough: bool = False) -> tuple[BundlePath
 
 
 def checked_generation(
-    folder: Path, *, thorough: bool = False, readers: int = 2
+    folder: Path, *, thorough: bool = False, readers: int = 2, given_up: Event | None = None
 ) -> tuple[BundlePaths, dict[str, Any], dict[Inode, str]]:
-    """Return what `open_generation` does and the digests of those files that were read for it, so many at once."""
+    """Return what `open_generation` does and the digests of those files that were read for it (`verify`)."""
     while True:  # builds may remove the generation between reading CURRENT and opening it
         paths = BundlePaths(folder / _current_name(folder))
         try:
             manifest = _read_manifest(folder, paths)
-            hashed = verify(paths.root, manifest, rebuild_hint(folder), thorough=thorough, readers=readers)
+            hashed = verify(
+                paths.root, manifest, rebuild_hint(folder), thorough=thorough, readers=readers, given_up=given_up
+            )
         except BundleError:
             if paths.root.name == _current_name(folder):
                 raise

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from .digests import file_digest
-from .verification import Inode
+from .digests import file_digest, file_state
+from .verification import Inode, inode_of
 
 _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _SEALERS = 16  # files that are taken side by side: a disk writes many sooner at once than one after the other
@@ -62,9 +62,9 @@ class Sealing:
         sync(path)
         if not path.is_file():
             return None
-        state = path.stat()
-        linked = self._hashed.get((state.st_ino, state.st_dev)) if state.st_nlink > 1 else None
-        return {"sha256": linked or file_digest(path), "bytes": state.st_size}
+        state = file_state(path)
+        linked = self._hashed.get(inode_of(state)) if path.stat().st_nlink > 1 else None
+        return {"sha256": linked or file_digest(path), "bytes": state[0]}
 
 
 def sync(path: Path) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ale_semantic.errors import BundleError, EncoderError
@@ -23,10 +24,24 @@ from .digests import TRUSTED, file_digest, file_state, is_settled
 RECORD = "checked-{}.json"  # beside the generation, which is never changed once it is sealed
 
 
-Inode = tuple[int, int]  # number and device: which file it is, whatever its name
+Inode = tuple[int, ...]  # of a file, whatever its name: which it is, its size, and when it was written
 
 
-def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool, readers: int = 2) -> dict[Inode, str]:
+def inode_of(state: Sequence[int]) -> Inode:
+    """Return which file a `file_state` is of; a link to it changes nothing of that."""
+    size, written, _, number, device = state
+    return number, device, size, written
+
+
+def verify(
+    root: Path,
+    manifest: Mapping[str, Any],
+    hint: str,
+    *,
+    thorough: bool,
+    readers: int = 2,
+    given_up: Event | None = None,
+) -> dict[Inode, str]:
     """Compare each file of a generation with its manifest, and return the digests of those that were read for it.
 
     Args:
@@ -35,9 +50,11 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
         hint: what to do about a damaged file, for the message.
         thorough: hash each file, whatever the record says.
         readers: how many files are read side by side.
+        given_up: set by who needs the answer no more.
 
     Raises:
-        BundleError: naming the first file that is missing, can't be read, or isn't what the manifest says.
+        BundleError: if it was given up, else naming the first file that is missing, can't be read, or isn't what the
+            manifest says.
     """
     now = time.time_ns()
     record = {} if thorough else _read(root, manifest["seal"], now)
@@ -48,6 +65,8 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
 
     def check(name: str) -> str:
         path = root / name
+        if given_up is not None and given_up.is_set():
+            raise BundleError(f"{path}: not read, for nobody asks any more")
         try:
             digest = file_digest(path)
         except (OSError, EncoderError) as fault:
@@ -61,7 +80,7 @@ def verify(root: Path, manifest: Mapping[str, Any], hint: str, *, thorough: bool
     settled = {name: state for name, state in states.items() if is_settled(state, now)}
     if settled:
         _write(root, manifest["seal"], now, settled)
-    return {(states[name][3], states[name][4]): digest for name, digest in digests.items()}
+    return {inode_of(states[name]): digest for name, digest in digests.items()}
 
 
 def _state(path: Path, entry: Mapping[str, Any], hint: str) -> list[int]:

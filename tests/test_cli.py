@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from toy import HashEncoder, toy_card, toy_cards, toy_catalogue, toy_raw
 
 from ale_semantic import build_index
+from ale_semantic.beside import BESIDE
 from ale_semantic.cards import card_to_row
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.cli import main
 from ale_semantic.cli.options import show_build
+from ale_semantic.embeddings.digests import file_digest
 from ale_semantic.embeddings.encoder import Encoder
 from ale_semantic.embeddings.space import VectorSpace
 
@@ -447,3 +451,27 @@ def test_a_reader_that_has_seen_enough_is_no_fault(table: Path) -> None:
             os.close(writer)
         assert done.stderr == ""
         assert done.returncode in (0, 1)  # 1 where the command was stopped, as all Typer programs do
+
+
+def test_a_build_whose_cards_are_not_there_does_not_wait_for_the_index_to_be_read(
+    cli: Cli, toy_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    failed = Event()
+
+    def digest(path: Path) -> str:
+        read.append(path)
+        failed.wait(20)
+        found: str = file_digest(path)
+        return found
+
+    monkeypatch.setattr("ale_semantic.embeddings.verification.file_digest", digest)
+    index = tmp_path / "index"
+    shutil.copytree(toy_index, index)
+    for record in index.glob("checked-*.json"):
+        record.unlink()
+    ran = cli("build", "--cards", str(tmp_path / "gone"), "--index", str(index))
+    failed.set()
+    assert ran.code == 2
+    BESIDE.start(lambda: None)()
+    assert len(read) <= 1

@@ -78,19 +78,23 @@ def build(
 
         ale-semantic build --cards task_cards.parquet --index my-index --model e5-small
     """
+    from contextlib import ExitStack
     from dataclasses import asdict
+    from threading import Event
 
     from ale_semantic.beside import BESIDE
     from ale_semantic.embeddings.bundle import checked_generation
 
-    folder = index_folder(index)
+    folder, given_up = index_folder(index), Event()
     # To hash the index that is there takes about as long as to import the rest and to read the cards.
-    checked = BESIDE.start(checked_generation, folder, readers=1)
-    from ale_semantic.embeddings.build import build_index
-    from ale_semantic.embeddings.earlier import EarlierIndex
-    from ale_semantic.settings import Settings
+    checked = BESIDE.start(checked_generation, folder, readers=1, given_up=given_up)
+    with ExitStack() as stack:
+        stack.callback(given_up.set)  # also where the cards can't be read: the process would wait for the thread
+        from ale_semantic.embeddings.build import build_index
+        from ale_semantic.embeddings.earlier import EarlierIndex
+        from ale_semantic.settings import Settings
 
-    with spool_folder(folder) as spool:
+        spool = stack.enter_context(spool_folder(folder))
         catalogue = load_catalogue(cards, revision, skip_invalid=skip_invalid, smoke_tests=smoke_tests, spool=spool)
         report = build_index(
             catalogue,

@@ -28,7 +28,9 @@ from ale_semantic.embeddings.bundle import (
     open_generation,
     seal,
 )
+from ale_semantic.embeddings.digests import file_state
 from ale_semantic.embeddings.sealing import Sealing
+from ale_semantic.embeddings.verification import inode_of
 from ale_semantic.errors import BundleError, BundleMismatchError
 
 
@@ -113,10 +115,19 @@ def test_a_file_in_the_place_of_one_that_was_read_is_read(index: Path) -> None:
     """A file system gives the number of a file that is gone to the next one."""
     with new_generation(index) as paths:
         fill(paths, "new")
-        state = paths.cards.stat()
-        sealing = Sealing(paths.root, {(state.st_ino, state.st_dev): "0" * 64})
+        sealing = Sealing(paths.root, {inode_of(file_state(paths.cards)): "0" * 64})
         seal(paths, {"catalogue": {"name": "new"}, "spaces": []}, begun=sealing)
     assert content(index) == "new"
+
+
+def test_a_link_to_a_file_that_was_changed_since_it_was_read_is_read(index: Path) -> None:
+    earlier, _, hashed = checked_generation(index)
+    with new_generation(index) as paths:
+        fill(paths, "new")
+        os.link(earlier.cards, paths.root / "linked")
+        earlier.cards.write_text("odd")
+        seal(paths, {"catalogue": {"name": "new"}, "spaces": []}, begun=Sealing(paths.root, hashed))
+    assert set(open_generation(index)[1]["files"]) >= {"linked"}
 
 
 @pytest.mark.parametrize("place", ["", "gone", "file"])

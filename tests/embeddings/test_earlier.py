@@ -208,3 +208,16 @@ def test_of_an_index_without_sums_the_ledger_is_read(folder: Path) -> None:
     report = build_index(toy_catalogue(), folder, encoder=HashEncoder(), multilingual=False)
     assert report.unchanged
     assert report.tokens_seen == sum(entry.seen for entry in report.ledger) > 0
+
+
+def test_an_index_that_was_opened_before_another_took_its_place_is_not_believed(tmp_path: Path) -> None:
+    folder, cards = tmp_path / "index", toy_cards()
+    build_index(toy_catalogue(cards), folder, encoder=HashEncoder(), cache=False)
+    stale = EarlierIndex.open(folder)
+    build_index(toy_catalogue(cards[:3]), folder, encoder=HashEncoder(), cache=False)
+    build_index(toy_catalogue(cards), folder, encoder=HashEncoder(), cache=False, opened=lambda: stale)
+    assert len(Engine.open(folder, encoder=HashEncoder()).catalogue) == len(cards)
+    stale = EarlierIndex.open(folder)
+    shutil.rmtree(folder)
+    build_index(toy_catalogue(cards), folder, encoder=HashEncoder(), cache=False, opened=lambda: stale)
+    assert len(Engine.open(folder, encoder=HashEncoder()).catalogue) == len(cards)

@@ -7,11 +7,12 @@ import os
 import shutil
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from ale_semantic.embeddings import verification
-from ale_semantic.embeddings.bundle import BundlePaths, new_generation, open_generation, seal
+from ale_semantic.embeddings.bundle import BundlePaths, checked_generation, new_generation, open_generation, seal
 from ale_semantic.errors import BundleError
 
 DAY = 86_400 * 1_000_000_000
@@ -42,6 +43,14 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     original = verification.file_digest
     monkeypatch.setattr(verification, "file_digest", digest)
     return names
+
+
+def test_who_gives_up_waits_for_one_file_at_most(index: Path, hashed: list[str]) -> None:
+    given_up = Event()
+    given_up.set()
+    with pytest.raises(BundleError, match="nobody asks any more"):
+        checked_generation(index, given_up=given_up)
+    assert hashed == []
 
 
 def later(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
