@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ale_semantic.types import Field
 
 from .encoder import Vectors
-from .late import LateIndex, spans
+from .late import LateIndex, spans, unit
 from .relatedness import Matrix
 from .space import PassageTable, VectorSpace
 
@@ -199,7 +199,7 @@ class Likeness:
         Shape (cards, 3 times the dimension).
         """
         scales = 1 / np.sqrt(self.deviations)
-        views = (_unit(cards.overview - self.overview), _unit(cards.steps - self.steps), cards.subdomain)
+        views = (unit(cards.overview - self.overview), unit(cards.steps - self.steps), cards.subdomain)
         return np.concatenate([view * scales[place] for view, place in zip(views, (0, 1, 3), strict=True)], axis=1)
 
     def to_crowd(self, crowd: Crowd, others: CardViews) -> Vectors:
@@ -224,8 +224,8 @@ class Likeness:
 
     def _views(self, ones: CardViews, others: CardViews) -> tuple[Matrix, ...]:
         return (
-            _unit(ones.overview - self.overview) @ _unit(others.overview - self.overview).T,
-            _unit(ones.steps - self.steps) @ _unit(others.steps - self.steps).T,
+            unit(ones.overview - self.overview) @ unit(others.overview - self.overview).T,
+            unit(ones.steps - self.steps) @ unit(others.steps - self.steps).T,
             np.sqrt(np.clip(ones.pieces.cosines(others.pieces), 0, None)),
             np.clip(ones.subdomain @ others.subdomain.T, 0, None),
             (ones.domains[:, None] == others.domains[None, :]).astype(np.float32),
@@ -239,9 +239,5 @@ def _means(vectors: Vectors, owners: NDArray[np.int64], cards: int) -> Vectors:
     if len(first) == len(vectors):  # one a card, of unit length
         means[owners] = vectors
     else:
-        means[owners[first]] = _unit(np.add.reduceat(vectors, first, axis=0))
+        means[owners[first]] = unit(np.add.reduceat(vectors, first, axis=0))
     return means
-
-
-def _unit(rows: Vectors) -> Vectors:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9), dtype=np.float32)

@@ -11,6 +11,7 @@ from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field
 
 from .encoder import Vectors
+from .late import unit
 from .space import VectorSpace
 
 Matrix = NDArray[np.float32]
@@ -62,7 +63,7 @@ def field_vectors(space: VectorSpace, cards: int, field: Field, *, sentences: bo
     rows = space.passages.rows_of(field, sentences=sentences)
     sums = np.zeros((cards, space.identity.dimension), dtype=np.float32)
     np.add.at(sums, space.passages.cards[rows], space.backend.vectors[rows])
-    return _unit(sums)
+    return unit(sums)
 
 
 def _term_cosines(cards: Sequence[CardWords]) -> Matrix:
@@ -127,13 +128,9 @@ def _cosines(rows: Vectors) -> Matrix:
 
 
 def _centred(rows: Vectors) -> Vectors:
-    return _unit(rows - rows.mean(axis=0))
+    return unit(rows - rows.mean(axis=0))
 
 
 def _standardised(matrix: Matrix) -> Matrix:
     spread = float(matrix.std())
     return (matrix - matrix.mean()) / spread if spread > 1e-9 else np.zeros_like(matrix)
-
-
-def _unit(rows: Vectors) -> Vectors:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9), dtype=np.float32)
