@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.bands import Background, Evidence, Spread
-from ale_semantic.embeddings.encoder import Encoder, TextKind
+from ale_semantic.embeddings.encoder import TokenVectors, Vectors
 from ale_semantic.embeddings.space import VectorSpace
-from ale_semantic.fusion import Scores, best_per_card
+from ale_semantic.fusion import Scores
 from ale_semantic.lexical import LexicalIndex, WeightedTerms
 from ale_semantic.types import Field
 
 _RARE_SHARE, _RARE_CARDS = 0.05, 2  # a term in at most this share of the cards, or in so many, is rare
-_TOGETHER = 32  # of them at once: each brings a cosine with every passage
-_SIDE_BY_SIDE = 2  # so many times that, each with one processor
+_TOGETHER = 128  # of them at once: each brings a cosine with every passage
 _BACKGROUND_QUERIES = 256  # titles asked against all other cards: enough for a mean and a deviation
 
 
@@ -60,31 +57,35 @@ def gather_evidence(
     )
 
 
-def measure_background(titles: Sequence[str], space: VectorSpace, encoder: Encoder) -> Background:
+def background_rows(cards: int) -> NDArray[np.int64]:
+    """Return the rows of the cards, evenly spread, whose titles are asked to measure the background."""
+    return np.linspace(0, cards - 1, min(cards, _BACKGROUND_QUERIES)).astype(np.int64)
+
+
+def measure_background(
+    chosen: NDArray[np.int64], queries: tuple[Vectors, Sequence[TokenVectors]], space: VectorSpace
+) -> Background:
     """Ask the titles of cards as queries, and return how near the other cards are in the mean.
 
     Args:
-        titles: the title of each card of the space.
-        space: the cards' passages and vectors.
-        encoder: the encoder of the space.
+        chosen: the rows of the cards whose titles are asked, as `background_rows` gives them.
+        queries: their titles, embedded as queries with their words.
+        space: the passages and vectors of all cards.
     """
-    cards = len(titles)
-    chosen = np.unique(np.linspace(0, cards - 1, min(cards, _BACKGROUND_QUERIES)).astype(int))
-    vectors, tokens = encoder.encode_tokens([titles[row] for row in chosen], TextKind.QUERY)
+    cards, (vectors, tokens) = len(space.starts) - 1, queries
     rows = space.passages.rows_of(Field.OVERVIEW)
     owners = space.passages.cards[rows]
 
-    def near(start: int) -> list[tuple[Scores, Scores, Scores]]:
+    def near(start: int) -> tuple[Scores, Scores, Scores]:
         block = slice(start, start + _TOGETHER)
-        every = space.backend.scores(vectors[block], None), space.late.scores_of_many(tokens[block])
-        return [of_others(row, *scores) for row, *scores in zip(chosen[block], *every, strict=True)]
+        asked = chosen[block][:, None]
+        others = np.arange(cards) != asked
+        cosines = space.backend.scores(vectors[block], None)
+        best = np.maximum.reduceat(cosines, space.starts[:-1], axis=1)
+        by_word = space.late.scores_of_many(tokens[block])
+        return best[others], by_word[others], cosines[:, rows][owners != asked]
 
-    def of_others(row: int, cosines: Scores, by_word: Scores) -> tuple[Scores, Scores, Scores]:
-        others = np.arange(cards) != row
-        return best_per_card(cosines, space.starts)[0][others], by_word[others], cosines[rows][owners != row]
-
-    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        found = list(chain.from_iterable(pool.map(near, range(0, len(chosen), _TOGETHER))))
+    found = map(near, range(0, len(chosen), _TOGETHER))
     return Background(*(_spread(values) for values in zip(*found, strict=True)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ale_semantic.bands import Background
+from ale_semantic.blas import one_thread
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.errors import BundleError
-from ale_semantic.evidence import measure_background
+from ale_semantic.evidence import background_rows, measure_background
 from ale_semantic.lexical import LexicalBuilder
 from ale_semantic.settings import DEFAULT_MODEL, CacheSettings, encoders_folder
 from ale_semantic.skill_definitions import load_skills
@@ -25,14 +28,14 @@ from ale_semantic.types import Field, TaskCard
 
 from .atlas import Atlas
 from .build_report import BuildReport, LedgerWriter, recipe, unchanged
-from .bundle import ENCODER, BundlePaths, current_root, library_versions, new_generation, seal
+from .bundle import ENCODER, SPACES, BundlePaths, current_root, library_versions, new_generation, seal
 from .cache import EmbeddingCache
 from .cached import CachedEncoder
 from .card_analysis import CardAnalyser, CardAnalysis
 from .digests import recording
 from .earlier import EarlierIndex
 from .embedding import CardEmbedder
-from .encoder import Encoder, checked_device
+from .encoder import Encoder, TextKind, checked_device
 from .multilingual import MultilingualWriter, chosen_model
 from .relatedness import MOST_CARDS
 from .samples import sample_texts
@@ -156,12 +159,14 @@ class _Build:
         self._cues = np.zeros((len(catalogue), len(self._skills)), dtype=np.float32)
         self._small = SmallCatalogue() if len(catalogue) <= MOST_CARDS else None
         wanted = min(len(catalogue), _BACKGROUND_CARDS)
-        self._sampled = np.unique(np.linspace(0, len(catalogue) - 1, wanted).astype(np.int64))
+        self._sampled = np.linspace(0, len(catalogue) - 1, wanted).astype(np.int64)
         self._titles: list[str] = []
         self._row = 0
+        self._beside = ThreadPoolExecutor(1, "build")  # for what takes the processor beside this thread
 
     def close(self) -> None:
         """Close all files, also of a build that failed."""
+        self._beside.shutdown(cancel_futures=True)
         for writer in (self._space, self._languages, self._tables, self._ledger):
             if writer is not None:
                 writer.close()
@@ -184,18 +189,20 @@ class _Build:
 
     def finish(self, serving: Serving, earlier: Atlas | None) -> BuildReport:
         """Write what needs all cards, and seal the generation."""
-        space = self._space.finish()
-        self._sealing.begin(self._paths.space(space.identity.key))
+        made = self._beside.submit(self._space.finish)
+        languages = [self._languages.finish()] if self._languages is not None else []
+        self._lexical.finish().write(self._paths.lexical)
+        space = made.result()
+        self._sealing.begin(self._paths.root / SPACES)
+        background = self._begin_background(space)
         skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
         skills.write(self._paths.root)
         self._tables.finish(skills)
-        background = asdict(self._background(space))
-        entry = space.entry(serving.exported) | serving.entry() | {"background": background}
-        spaces = [entry, *([self._languages.finish()] if self._languages is not None else [])]
-        self._lexical.finish().write(self._paths.lexical)
         if self._small is not None:
             self._small.write(self._paths.root, space, earlier)
         self._ledger.close()
+        entry = space.entry(serving.exported) | serving.entry() | {"background": asdict(background.result())}
+        spaces = [entry, *languages]
         seal(self._paths, self._manifest(spaces), begun=self._sealing)
         return BuildReport(
             folder=self._paths.root,
@@ -228,12 +235,17 @@ class _Build:
         if self._languages is not None:
             self._languages.add(cards)
 
-    def _background(self, space: VectorSpace) -> Any:
-        from threadpoolctl import threadpool_limits
-
+    def _begin_background(self, space: VectorSpace) -> Future[Background]:
+        """Begin to measure the background, for which no text is left to embed."""
         sample = space if len(self._sampled) == len(self._catalogue) else space.subset(self._sampled)
-        with threadpool_limits(1):  # many small products, for which threads would wait longer than they work
-            return measure_background(self._titles, sample, self._encoder)
+        chosen = background_rows(len(self._titles))
+        queries = self._encoder.encode_tokens([self._titles[row] for row in chosen], TextKind.QUERY)
+
+        def measured() -> Background:
+            with one_thread():  # many small products
+                return measure_background(chosen, queries, sample)
+
+        return self._beside.submit(measured)
 
     def _manifest(self, spaces: list[dict[str, Any]]) -> dict[str, Any]:
         origin = self._catalogue.origin

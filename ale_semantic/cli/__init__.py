@@ -15,10 +15,10 @@ def main() -> None:
     """Run the command line."""
     gc.set_threshold(_COLLECT_EVERY)
     atexit.register(gc.freeze)  # at its end Python would look through all of it, object by object, to let it go
-    if sys.argv[1:2] != ["build"]:
-        # NumPy reads this once. A query's products are too small to be divided among threads, and where that is out of
-        # the question they are made in fewer pieces (ale_semantic/products.py).
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # NumPy reads this once. A query's products are too small to be divided among threads, and where that is out of the
+    # question they are made in fewer pieces (ale_semantic/products.py). A build has other work beside them, and those
+    # threads spin for a while after each product. FAISS brings a BLAS of its own, which doesn't read this.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ale_semantic.cli.loading import application
     from ale_semantic.errors import EXIT_CODE, AleSemanticError, FilterError
 

@@ -23,6 +23,10 @@ from ale_semantic.cli.options import (
     spool_folder,
 )
 
+# Seconds after which who waits for the interpreter gets it, a tenth of the usual. A build has threads that are within
+# libraries most of the time and need it for moments, while the main one has Python alone to run.
+_SWITCHED = 0.0005
+
 
 def build(
     cards: CardsOption = None,
@@ -86,9 +90,11 @@ def build(
     from ale_semantic.embeddings.bundle import checked_generation
 
     folder, given_up = index_folder(index), Event()
-    # To hash the index that is there takes about as long as to import the rest and to read the cards.
-    checked = BESIDE.start(checked_generation, folder, readers=1, given_up=given_up)
     with ExitStack() as stack:
+        stack.callback(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(_SWITCHED)
+        # To hash the index that is there takes about as long as to import the rest and to read the cards.
+        checked = BESIDE.start(checked_generation, folder, readers=1, given_up=given_up)
         stack.callback(given_up.set)  # also where the cards can't be read: the process would wait for the thread
         from ale_semantic.embeddings.build import build_index
         from ale_semantic.embeddings.earlier import EarlierIndex

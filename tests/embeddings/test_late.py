@@ -100,3 +100,12 @@ def test_many_queries_at_once_score_as_each_alone(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr("ale_semantic.embeddings.late._TOGETHER", most)
         for found, wanted in zip(INDEX.scores_of_many(queries), alone, strict=True):
             np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_without_any_word_there_is_an_index_that_finds_nothing() -> None:
+    nothing = tokens([])
+    index = written([CardTokens.pool([], [nothing], 2)] * 3, 2)
+    assert index.vectors.shape == (0, 2)
+    assert index.projection.tolist() == [[1, 0], [0, 1]]
+    assert index.scores(tokens([1], X)).tolist() == [0, 0, 0]
+    assert index.scores_of_many([tokens([1], X), nothing]).tolist() == [[0, 0, 0]] * 2
