@@ -36,7 +36,7 @@ from .digests import recording
 from .earlier import EarlierIndex
 from .embedding import CardEmbedder
 from .encoder import Encoder, TextKind, checked_device
-from .multilingual import MultilingualWriter, chosen_model
+from .multilingual import MultilingualWriter, chosen_model, require_other
 from .relatedness import MOST_CARDS
 from .samples import sample_texts
 from .sealing import Sealing
@@ -88,7 +88,7 @@ def build_index(
         opened: gives the index in the folder, whose files may have been read while the cards were.
 
     Raises:
-        EncoderError: if a model can't be loaded, or the device isn't there.
+        EncoderError: if a model can't be loaded, is asked for twice, or the device isn't there.
         MissingExtraError: if a model is asked for whose package isn't installed.
         BundleError: if another build holds the folder, or it can't be written.
     """
@@ -175,6 +175,7 @@ class _Build:
     def add_language_space(self, serving: Serving, index: EarlierIndex | None) -> None:
         """Also embed for queries in other languages; what an earlier index holds is taken from it."""
         cached = CachedEncoder(serving.encoder, self._cache, precision=serving.precision)
+        require_other(cached.identity, self._encoder.identity)
         earlier = index.cards(cached.identity, serving.precision) if index is not None else None
         self._languages = MultilingualWriter(self._paths, cached, serving, earlier=earlier)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ale_semantic.arrays import mapped
+from ale_semantic.errors import EncoderError
 from ale_semantic.texts import field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
@@ -83,6 +84,19 @@ def speaks_many(identity: EncoderIdentity) -> bool:
     """Tell whether a model is registered as one of many languages."""
     spec = registry().get(identity.name)
     return spec is not None and spec.languages == _MULTILINGUAL
+
+
+def require_other(second: EncoderIdentity, main: EncoderIdentity) -> None:
+    """See that the model for queries in other languages isn't that of the main space, whose files it would overwrite.
+
+    Raises:
+        EncoderError: if it is.
+    """
+    if second.key == main.key:
+        raise EncoderError(
+            f"{second.name}: embeds the main space already, so it can't be the multilingual model too; name another "
+            "--multilingual-model, or --no-multilingual to do without"
+        )
 
 
 class MultilingualWriter:

@@ -23,7 +23,7 @@ from ale_semantic.embeddings.multilingual import (
 from ale_semantic.embeddings.nano_e5 import NANO_E5
 from ale_semantic.embeddings.serving import Serving
 from ale_semantic.embeddings.space import VectorSpace
-from ale_semantic.errors import MissingExtraError
+from ale_semantic.errors import EncoderError, MissingExtraError
 from ale_semantic.types import Field, SearchResult
 
 MODEL = "many"
@@ -195,3 +195,10 @@ def test_asking_for_it_without_the_package_is_one_line(tmp_path: Path, monkeypat
 def test_background_queries_are_many_and_of_many_languages() -> None:
     queries = background_queries()
     assert len(queries) == len(set(queries)) >= 40
+
+
+def test_the_main_model_cant_be_the_second_one_too(tmp_path: Path, second: HashEncoder) -> None:
+    same = HashEncoder(name=MODEL, dimension=32)
+    with pytest.raises(EncoderError, match="many: embeds the main space already"):
+        build_index(toy_catalogue(), tmp_path / "index", encoder=same, multilingual=MODEL)
+    assert [path.name for path in (tmp_path / "index").iterdir()] == ["lock"]
