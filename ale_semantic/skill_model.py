@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ale_semantic.embeddings.encoder import Encoder, TextKind, Vectors
+from ale_semantic.embeddings.encoder import Encoder, TextKind
 from ale_semantic.embeddings.space import VectorSpace
+from ale_semantic.embeddings.vectors import Vectors, unit
 from ale_semantic.fusion import Scores, mean_of_best
 from ale_semantic.skill_definitions import Skill
 from ale_semantic.texts import field_text
@@ -108,8 +109,7 @@ def phrasing_starts(skills: Sequence[Skill]) -> NDArray[np.int64]:
 
 def skill_vectors(skills: Sequence[Skill], phrasings: Vectors) -> Vectors:
     """Return one unit vector a skill, the mean of its phrasings, shape (skills, dimension)."""
-    sums = np.add.reduceat(phrasings, phrasing_starts(skills), axis=0)
-    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+    return unit(np.add.reduceat(phrasings, phrasing_starts(skills), axis=0))
 
 
 def skill_cosines(space: VectorSpace, vectors: Vectors, cards: int) -> Scores:

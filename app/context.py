@@ -64,7 +64,8 @@ class _Once(Generic[_Source, _Value]):
 
 def _atlas(engine: Engine) -> Atlas:
     """Return the index's own map, or draw one."""
-    from ale_semantic.embeddings.atlas import draw_atlas, mean_vectors
+    from ale_semantic.embeddings.atlas import draw_atlas
+    from ale_semantic.embeddings.vectors import mean_vectors
 
     stored: Atlas | None = getattr(engine, "atlas", None)
     if stored is not None:

@@ -124,17 +124,6 @@ def _placed(
     return points, clusters
 
 
-def mean_vectors(vectors: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the unit mean vector of each card's passages, shape (cards, dimension).
-
-    Args:
-        vectors: one row a passage, ordered by card; every card has at least one.
-        starts: the first passage of each card and, last, the number of passages, shape (cards + 1,).
-    """
-    sums = np.add.reduceat(vectors, starts[:-1], axis=0)
-    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9), dtype=np.float32)
-
-
 def _plane(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     from sklearn.manifold import TSNE
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ale_semantic.plans import PlanKind
 
-from .encoder import Vectors
 from .planner import list_count
+from .vectors import Vectors, unit
 
 # Of the vectors' energy the directions keep so much; MiniLM on task cards needs 128 of 384. The best 200 by codes then
 # held all of the true best ten of a million in every query measured.
@@ -55,7 +55,7 @@ class Coder:
         chosen = directions[:, leading[: min(size, vectors.shape[1])]].astype(np.float32)
         count = chosen.shape[1]
         rotation = np.linalg.qr(random.standard_normal((count, count)))[0].astype(np.float32)
-        turned = _unit(sample @ chosen) @ rotation
+        turned = unit(sample @ chosen) @ rotation
         centre = turned.mean(axis=0)
         scale = np.float32((_MIDDLE - 1) / max(float(np.abs(turned - centre).max()) * _MARGIN, 1e-6))
         return cls(chosen, rotation * scale, _MIDDLE - centre * scale)
@@ -73,7 +73,7 @@ class Coder:
 
     def codes(self, vectors: Vectors) -> Vectors:
         """Return the codes of rows as float32 whole numbers from 0 to 255, shape (n, code size)."""
-        turned = _unit(vectors @ self.directions) @ self.turn + self.shift
+        turned = unit(vectors @ self.directions) @ self.turn + self.shift
         return np.ascontiguousarray(np.clip(np.rint(turned), 0, _HIGHEST), dtype=np.float32)
 
     def whole_index(self, inner: Any) -> Any:
@@ -166,7 +166,3 @@ def _sample(random: np.random.Generator, rows: int, count: int) -> NDArray[np.in
     if rows <= count:
         return np.arange(rows)
     return np.sort(random.choice(rows, size=count, replace=False))
-
-
-def _unit(rows: Vectors) -> Vectors:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9), dtype=np.float32)

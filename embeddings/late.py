@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ale_semantic.arrays import mapped
 from ale_semantic.products import ManyRows, product
 
-from .encoder import TokenVectors, Vectors
+from .vectors import TokenVectors, Vectors, unit
 
 LEAST_IDF = 0.1  # word pieces that stand in nearly all cards are not looked up
 _ARRAYS = ("starts", "tokens", "discount", "vectors", "projection", "idf")
@@ -228,9 +228,3 @@ def spans(starts: NDArray[np.int64], cards: NDArray[np.int64]) -> tuple[NDArray[
     counts = starts[cards + 1] - starts[cards]
     begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return np.arange(begins[-1]) + np.repeat(starts[cards] - begins[:-1], counts), begins
-
-
-def unit(rows: Vectors) -> Vectors:
-    """Return rows divided by their lengths."""
-    lengths = np.sqrt(np.add.reduce(rows * rows, axis=-1, keepdims=True))  # `norm` takes twice as long for few rows
-    return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)

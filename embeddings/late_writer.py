@@ -14,7 +14,8 @@ from ale_semantic.blas import one_thread
 
 from .arrayfile import GrowingArray
 from .encoder import Vectors
-from .late import CardTokens, LateIndex, TokenGroup, unit
+from .late import CardTokens, LateIndex, TokenGroup
+from .vectors import unit
 
 PROJECTED = 128  # dimensions; on the development queries they rank as well as all 384
 STEPS_DISCOUNT = 0.05  # a word of the must-do steps counts this much less than one of title, summary and software

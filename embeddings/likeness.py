@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ale_semantic.types import Field
 
-from .encoder import Vectors
-from .late import LateIndex, spans, unit
+from .late import LateIndex, spans
 from .relatedness import Matrix
 from .space import PassageTable, VectorSpace
+from .vectors import Vectors, unit
 
 _HEAD_WORTH, _STEPS_WORTH = 3.0, 1.0  # of a word piece in title, summary and software, and in the steps
 

@@ -11,8 +11,8 @@ from ale_semantic.card_words import CardWords
 from ale_semantic.types import Field
 
 from .encoder import Vectors
-from .late import unit
 from .space import VectorSpace
+from .vectors import unit
 
 Matrix = NDArray[np.float32]
 # Beyond so many cards the matrix isn't made: it grows with the square of their number (4096: 64 MB).

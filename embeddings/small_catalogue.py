@@ -9,10 +9,11 @@ import numpy as np
 from ale_semantic.card_words import CardWords
 from ale_semantic.types import TaskCard
 
-from .atlas import Atlas, draw_atlas, mean_vectors
+from .atlas import Atlas, draw_atlas
 from .bundle import RELATED
 from .relatedness import card_relatedness
 from .space import VectorSpace
+from .vectors import mean_vectors
 
 
 class SmallCatalogue:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ale_semantic.analysis import words
+from ale_semantic.embeddings.vectors import Vectors, mean_vectors, unit
 from ale_semantic.texts import field_text, sentences
 from ale_semantic.types import Field, TaskCard
 
@@ -32,7 +33,7 @@ def card_similarity(engine: Engine) -> Matrix:
     the output"), and it would make general cards look near to everything (Mu and Viswanath 2018).
     """
     vectors = _card_vectors(engine)
-    centred = _unit(vectors - vectors.mean(axis=0))
+    centred = unit(vectors - vectors.mean(axis=0))
     return np.asarray(np.clip(centred @ centred.T, -1.0, 1.0), dtype=np.float32)
 
 
@@ -44,7 +45,7 @@ def text_similarity(engine: Engine, texts: Sequence[str]) -> Matrix:
     made = engine.vectors.of([piece for each in pieces for piece in each])
     starts = np.cumsum([0, *map(len, pieces)])[:-1]
     sums = np.add.reduceat(np.stack([query.vector for query in made]), starts, axis=0)
-    return np.asarray(np.clip(_unit(_unit(sums) - mean) @ _unit(vectors - mean).T, -1.0, 1.0), dtype=np.float32)
+    return np.asarray(np.clip(unit(unit(sums) - mean) @ unit(vectors - mean).T, -1.0, 1.0), dtype=np.float32)
 
 
 def chance_level(similarity: Matrix, domains: Sequence[str]) -> float:
@@ -136,12 +137,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:end] or text
 
 
-def _card_vectors(engine: Engine) -> NDArray[np.float32]:
+def _card_vectors(engine: Engine) -> Vectors:
     """Return the unit mean vector of each card's passages, shape (cards, dimension)."""
     space = engine.ranker.space
-    return _unit(np.add.reduceat(space.backend.vectors, space.starts[:-1], axis=0))
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+    return mean_vectors(space.backend.vectors, space.starts)

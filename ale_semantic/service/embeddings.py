@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from ale_semantic.embeddings.encoder import TextKind, Vectors
 from ale_semantic.embeddings.passages import text_room
+from ale_semantic.embeddings.vectors import unit
 
 from .embedding_models import EmbeddingRequest, EncodingFormat, ModelCard, served_model
 from .problems import ServiceError, TooLargeError
@@ -190,8 +191,7 @@ def _cut(vectors: Vectors, dimensions: int) -> Vectors:
     """Return the head of each vector, of unit length again."""
     if dimensions == vectors.shape[1]:
         return vectors
-    head = vectors[:, :dimensions]
-    return np.asarray(head / np.maximum(np.linalg.norm(head, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+    return unit(vectors[:, :dimensions])
 
 
 def _row(asked: EmbeddingRequest, place: int, item: _Item, vector: Vectors) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ale_semantic.embeddings.atlas import Atlas, draw_atlas, mean_vectors
+from ale_semantic.embeddings.atlas import Atlas, draw_atlas
+from ale_semantic.embeddings.vectors import mean_vectors
 
 
 def _two_groups(each: int = 20) -> tuple[np.ndarray, list[str]]:
