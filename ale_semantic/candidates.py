@@ -22,6 +22,8 @@ from ale_semantic.ranking import Scope, Stage
 # A query whose words many cards hold finds nearly equal passages in thousands: then a guess of the whole score finds
 # the best. It can't know a step deep in a card that answers to the query: its passage does.
 GUESSED_CANDIDATES = 200  # cards by the guess
+VAGUE_CANDIDATES = 400  # and for a query of so few terms as VAGUE, whose cards the guess hardly tells apart
+VAGUE = 2
 CANDIDATES = 50  # cards by their passages
 MOST_CANDIDATES = 2000  # beyond the first candidates so many are scored, and beyond these all cards that pass
 _DEPTH = 4  # passages searched for each card that is wanted
@@ -53,9 +55,13 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """What waits for the cards with the passages nearest to a vector, whatever the filter and under it."""
+    """What waits for the cards with the passages nearest to a vector, whatever the filter and under it.
+
+    `guessed` is how many candidates are taken by the guess.
+    """
 
     vector: Scores
+    guessed: int
     all: Callable[[], Near]
     passing: Callable[[], Near]
 
@@ -66,8 +72,14 @@ class Finder:
 
     space: VectorSpace
 
-    def nearby(self, vector: Scores, scope: Scope) -> Nearby:
-        """Begin to search the cards with the passages nearest to a vector, shape (dimension,), beside the caller."""
+    def nearby(self, vector: Scores, scope: Scope, *, terms: int | None = None) -> Nearby:
+        """Begin to search the cards with the passages nearest to a vector, beside the caller.
+
+        Args:
+            vector: the query's, shape (dimension,).
+            scope: what is asked for.
+            terms: how many terms the query has, if it is one of words.
+        """
 
         def searched_all() -> Near:
             return self._nearest(vector, None, CANDIDATES, _BASE_DEPTH)
@@ -83,11 +95,12 @@ class Finder:
             return Near(found.cards, (*first.scans, *found.scans))
 
         base, passing = Once(searched_all), Once(searched_passing)
-        return Nearby(vector, BESIDE.start(base.get), BESIDE.start(passing.get))
+        guessed = VAGUE_CANDIDATES if terms is not None and terms <= VAGUE else GUESSED_CANDIDATES
+        return Nearby(vector, guessed, BESIDE.start(base.get), BESIDE.start(passing.get))
 
     def base(self, nearby: Nearby, guess: Scores) -> Rows:
         """Return the candidates whatever the filter, by what was searched and a guess of the score of each card."""
-        return np.union1d(nearby.all().cards[:CANDIDATES], _best(guess, None, GUESSED_CANDIDATES))
+        return np.union1d(nearby.all().cards[:CANDIDATES], _best(guess, None, nearby.guessed))
 
     def chosen(self, base: Rows, nearby: Nearby, guess: Scores, scope: Scope) -> Chosen:
         """Choose what to score.
@@ -106,7 +119,7 @@ class Finder:
             return self._done(stages, self._exact(mask), near.scans)
         found = also
         if mask is not None:
-            found = np.union1d(np.union1d(near.cards[:CANDIDATES], _best(guess, mask, GUESSED_CANDIDATES)), also)
+            found = np.union1d(np.union1d(near.cards[:CANDIDATES], _best(guess, mask, nearby.guessed)), also)
         stages.append((Stage.PASSING, found))
         return self._deeper(stages, nearby, guess, scope)
 

@@ -92,7 +92,7 @@ class LargeRanker(Ranker):
         """Score the candidates of a scope, and later stages where its page reaches beyond them."""
         if query is None:
             return Ranker.rank(self, terms, query, mode, unknown=unknown, skills=skills)
-        nearby = self.finder.nearby(query.vector, scope)
+        nearby = self.finder.nearby(query.vector, scope, terms=len(terms))
         read = BESIDE.start(self.others.get)  # at the first query that takes as long as all else
         words = self.lexical.scores(terms) if mode is not Mode.DENSE else None
         sample, weights = self._parts(self.sample.get(), query, words, skills=skills)

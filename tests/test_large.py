@@ -39,6 +39,7 @@ def engine(folder: Path, exact: Engine) -> Iterator[Engine]:
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
         patch.setattr(candidates, "CANDIDATES", 20)
         patch.setattr(candidates, "GUESSED_CANDIDATES", 25)
+        patch.setattr(candidates, "VAGUE_CANDIDATES", 25)
         engine = Engine.open(folder, encoder=HashEncoder())
         assert isinstance(engine.ranker, LargeRanker)
         yield engine
@@ -165,12 +166,30 @@ def test_the_plan_is_told(exact: Engine, engine: Engine) -> None:
     assert 0 < found.candidates < 79
 
 
+def test_a_query_of_few_terms_gets_more_candidates(folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
+        patch.setattr(candidates, "CANDIDATES", 1)
+        engine = Engine.open(folder, encoder=HashEncoder())
+        counts = {}
+        for vague in (40, 60):
+            patch.setattr(candidates, "GUESSED_CANDIDATES", 40)
+            patch.setattr(candidates, "VAGUE_CANDIDATES", vague)
+            queries = ("harbour", "translate harbour", "translate the harbour audit")
+            plans = [engine.search(query, k=1, understand=False).plan for query in queries]
+            counts[vague] = [plan.candidates for plan in plans if plan is not None]
+    assert all(40 <= count <= 41 for count in counts[40])  # one by its passage
+    assert all(60 <= count <= 61 for count in counts[60][:2])
+    assert counts[60][2] == counts[40][2]
+
+
 def test_a_query_many_answer_finds_the_best_of_them(folder: Path, exact: Engine) -> None:
     """The passages of all cards of one action are equally near: what else is known of a card must choose."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
         patch.setattr(candidates, "CANDIDATES", 3)
         patch.setattr(candidates, "GUESSED_CANDIDATES", 14)
+        patch.setattr(candidates, "VAGUE_CANDIDATES", 14)
         engine = Engine.open(folder, encoder=HashEncoder())
     for query in ("audit", "translate", "harbour"):
         found, true = (ids(one.search(query, k=5)) for one in (engine, exact))

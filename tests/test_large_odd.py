@@ -20,6 +20,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ale_semantic.large.SAMPLE", 40)
     monkeypatch.setattr("ale_semantic.candidates.CANDIDATES", 5)
     monkeypatch.setattr("ale_semantic.candidates.GUESSED_CANDIDATES", 10)
+    monkeypatch.setattr("ale_semantic.candidates.VAGUE_CANDIDATES", 10)
 
 
 def opened(cards: list[TaskCard], folder: Path) -> Engine:

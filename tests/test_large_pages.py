@@ -38,7 +38,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "MOST_EXACT_PASSAGES", 10)
         patch.setattr(large, "SAMPLE", 40)
-        for name, value in (("CANDIDATES", 31), ("GUESSED_CANDIDATES", 12), ("MOST_CANDIDATES", 55)):
+        for name, value in (
+            ("CANDIDATES", 31),
+            ("GUESSED_CANDIDATES", 12),
+            ("VAGUE_CANDIDATES", 12),
+            ("MOST_CANDIDATES", 55),
+        ):
             patch.setattr(candidates, name, value)
         engine = Engine.open(folder, encoder=HashEncoder())
         assert isinstance(engine.ranker, LargeRanker)
