@@ -21,7 +21,6 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,6 @@ RELATED = "related.npy"
 FACETS = "facets"
 _GENERATION = re.compile(r"g-[0-9a-f]{12}")
 _SEAL = "seal"  # the manifest's own digest
-_REMOVERS = 8  # files that are removed side by side: a disk that is told of what is free takes some time for each
 _KEPT_GENERATIONS = 2  # the current one and the one before it, which a reader may just be opening
 
 
@@ -262,11 +260,6 @@ def _point_to(folder: Path, name: str) -> None:
         sync(folder)
 
 
-def _unlink(path: Path) -> None:
-    with suppress(OSError):  # a folder, or what another has removed
-        path.unlink()
-
-
 def _remove_leftovers(folder: Path) -> None:
     """Remove what killed builds left and all but the newest generations; the lock must be held."""
     current = _current_or_none(folder)
@@ -274,11 +267,9 @@ def _remove_leftovers(folder: Path) -> None:
         path.unlink(missing_ok=True)
     sealed = [path for path in folder.glob("g-*") if (path / MANIFEST).is_file()]
     newest = sorted(sealed, key=lambda path: (path / MANIFEST).stat().st_mtime, reverse=True)[:_KEPT_GENERATIONS]
-    unwanted = [path for path in folder.glob("g-*") if path not in newest and path.name != current]
-    with ThreadPoolExecutor(_REMOVERS) as pool:
-        for path in unwanted:
-            list(pool.map(_unlink, path.rglob("*")))
-            shutil.rmtree(path, ignore_errors=True)
+    for path in folder.glob("g-*"):
+        if path not in newest and path.name != current:
+            shutil.rmtree(path, ignore_errors=True)  # which follows no link, not even where `path` itself is one
     for path in folder.glob(f"{RECORD.format('*')}*"):
         if not any(path.name == RECORD.format(kept.name) for kept in newest):
             path.unlink(missing_ok=True)

@@ -465,3 +465,15 @@ def test_a_reader_that_meets_a_removed_generation_takes_the_current_one(
 def test_the_versions_of_the_libraries_are_told() -> None:
     assert {"python", "numpy", "faiss-cpu", "onnxruntime"} <= set(library_versions())
     assert library_versions()["numpy"] != "absent"
+
+
+@pytest.mark.parametrize("name", ["g-old", "g-000000000000"])
+def test_what_a_link_points_to_is_never_emptied(index: Path, tmp_path: Path, name: str) -> None:
+    own = tmp_path / "own" / "deep"
+    own.mkdir(parents=True)
+    (own / "thesis.txt").write_text("mine")
+    (index / name).symlink_to(own.parent)
+    for text in ("new", "newer", "newest"):
+        build(index, text)
+    assert content(index) == "newest"
+    assert (own / "thesis.txt").read_text() == "mine"
