@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ale_semantic.analysis import STOP_WORDS, stem, words
 from ale_semantic.arrays import archive
-from ale_semantic.blas import one_thread
 from ale_semantic.errors import BundleError
 
 _SMALLEST = 5  # below this, or with equal cards only, t-SNE means nothing: the cards stand on a circle
@@ -87,7 +86,9 @@ def draw_atlas(vectors: NDArray[np.float32], texts: Sequence[str], *, earlier: A
     if earlier is not None and _changed(earlier.keys, keys) <= _REDRAWN:
         points, clusters = _placed(earlier, vectors, keys)
         return Atlas(points, clusters, _names(clusters, texts, len(earlier.names)), keys)
-    with one_thread():
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # threads that wait for each other take far longer than the work, on a busy machine
         points = _spread(_plane(vectors))
         clusters = _clustered(points)
     return Atlas(points, clusters, _names(clusters, texts, int(clusters.max()) + 1), keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ale_semantic.bands import Background
-from ale_semantic.blas import one_thread
 from ale_semantic.catalogue import Catalogue
 from ale_semantic.errors import BundleError
 from ale_semantic.evidence import background_rows, measure_background
@@ -35,7 +34,7 @@ from .card_analysis import CardAnalyser, CardAnalysis
 from .digests import recording
 from .earlier import EarlierIndex
 from .embedding import CardEmbedder
-from .encoder import Encoder, TextKind, checked_device
+from .encoder import Encoder, TextKind, TokenVectors, Vectors, checked_device
 from .multilingual import MultilingualWriter, chosen_model, require_other
 from .relatedness import MOST_CARDS
 from .samples import sample_texts
@@ -162,11 +161,9 @@ class _Build:
         self._sampled = np.linspace(0, len(catalogue) - 1, wanted).astype(np.int64)
         self._titles: list[str] = []
         self._row = 0
-        self._beside = ThreadPoolExecutor(1, "build")  # for what takes the processor beside this thread
 
     def close(self) -> None:
         """Close all files, also of a build that failed."""
-        self._beside.shutdown(cancel_futures=True)
         for writer in (self._space, self._languages, self._tables, self._ledger):
             if writer is not None:
                 writer.close()
@@ -190,19 +187,26 @@ class _Build:
 
     def finish(self, serving: Serving, earlier: Atlas | None) -> BuildReport:
         """Write what needs all cards, and seal the generation."""
-        made = self._beside.submit(self._space.finish)
-        languages = [self._languages.finish()] if self._languages is not None else []
-        self._lexical.finish().write(self._paths.lexical)
-        space = made.result()
-        self._sealing.begin(self._paths.root / SPACES)
-        background = self._begin_background(space)
-        skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
-        skills.write(self._paths.root)
-        self._tables.finish(skills)
-        if self._small is not None:
-            self._small.write(self._paths.root, space, earlier)
-        self._ledger.close()
-        entry = space.entry(serving.exported) | serving.entry() | {"background": asdict(background.result())}
+        from threadpoolctl import ThreadpoolController
+
+        # NumPy's BLAS has one thread for all of this: threads that wait for each other would take the processors from
+        # what stands beside, and the last bits of a product depend on their number. One owner, this thread, around
+        # all others: a limit that is set within another thread's is lost, or stays. FAISS keeps its threads.
+        one_thread = ThreadpoolController().select(threading_layer="pthreads").limit(limits=1, user_api="blas")
+        with one_thread, ThreadPoolExecutor(1, "build") as beside:
+            made = beside.submit(self._space.finish)
+            languages = [self._languages.finish()] if self._languages is not None else []
+            self._lexical.finish().write(self._paths.lexical)
+            space = made.result()
+            self._sealing.begin(self._paths.root / SPACES)
+            background = beside.submit(measure_background, *self._background_queries(), self._sample(space))
+            skills = assign_skills((), space, self._encoder, skills=self._skills, cues=self._cues)
+            skills.write(self._paths.root)
+            self._tables.finish(skills)
+            if self._small is not None:
+                self._small.write(self._paths.root, space, earlier)
+            self._ledger.close()
+            entry = space.entry(serving.exported) | serving.entry() | {"background": asdict(background.result())}
         spaces = [entry, *languages]
         seal(self._paths, self._manifest(spaces), begun=self._sealing)
         return BuildReport(
@@ -236,17 +240,14 @@ class _Build:
         if self._languages is not None:
             self._languages.add(cards)
 
-    def _begin_background(self, space: VectorSpace) -> Future[Background]:
-        """Begin to measure the background, for which no text is left to embed."""
-        sample = space if len(self._sampled) == len(self._catalogue) else space.subset(self._sampled)
+    def _background_queries(self) -> tuple[NDArray[np.int64], tuple[Vectors, list[TokenVectors]]]:
+        """Return which of the sampled cards are asked for the background, and their titles embedded as queries."""
         chosen = background_rows(len(self._titles))
-        queries = self._encoder.encode_tokens([self._titles[row] for row in chosen], TextKind.QUERY)
+        return chosen, self._encoder.encode_tokens([self._titles[row] for row in chosen], TextKind.QUERY)
 
-        def measured() -> Background:
-            with one_thread():  # many small products
-                return measure_background(chosen, queries, sample)
-
-        return self._beside.submit(measured)
+    def _sample(self, space: VectorSpace) -> VectorSpace:
+        """Return the cards on which the background is measured."""
+        return space if len(self._sampled) == len(self._catalogue) else space.subset(self._sampled)
 
     def _manifest(self, spaces: list[dict[str, Any]]) -> dict[str, Any]:
         origin = self._catalogue.origin

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ale_semantic.beside import BESIDE
-from ale_semantic.blas import one_thread
 
 from .arrayfile import GrowingArray
 from .encoder import Vectors
@@ -43,7 +40,6 @@ class LateWriter:
         self._products = np.zeros((dimension, dimension), dtype=np.float64)
         self._waiting: list[NDArray[np.floating[Any]]] = []
         self._rows_waiting = 0
-        self._begun: Callable[[], NDArray[np.float32]] | None = None  # the products of the block before
 
     def add(self, cards: Sequence[CardTokens]) -> None:
         """Add the next cards; their vectors are kept in half precision."""
@@ -70,15 +66,13 @@ class LateWriter:
 
     def finish(self) -> LateIndex:
         """Project all vectors, write what is left to write, and open the index."""
+        self._sum_up()
+        projection = _leading_directions(self._products)
         pooled = self._pooled.finish()
         path = self._folder / "vectors.npy"
-        with one_thread():
-            self._sum_up()
-            self._take_products()
-            projection = _leading_directions(self._products)
-            with GrowingArray(path, np.float32, projection.shape[1]) as vectors:
-                for start in range(0, len(pooled), _BLOCK):
-                    vectors.append(unit(pooled[start : start + _BLOCK].astype(np.float32) @ projection))
+        with GrowingArray(path, np.float32, projection.shape[1]) as vectors:
+            for start in range(0, len(pooled), _BLOCK):
+                vectors.append(unit(pooled[start : start + _BLOCK].astype(np.float32) @ projection))
         self._tokens.close()
         self._discount.close()
         cards = len(self._starts) - 1
@@ -88,24 +82,15 @@ class LateWriter:
         return LateIndex.open(self._folder)
 
     def _sum_up(self) -> None:
-        """Begin to multiply the rows that wait, beside what comes next."""
+        from threadpoolctl import threadpool_limits
+
         if not self._waiting:
             return
         rows = np.concatenate(self._waiting, dtype=np.float32)  # half as long as in double precision, summed in that
+        with threadpool_limits(1):  # on a busy machine threads that wait for each other take longer than the work
+            self._products += rows.T @ rows
         self._waiting.clear()
         self._rows_waiting = 0
-        self._take_products()
-        self._begun = BESIDE.start(_products, rows)
-
-    def _take_products(self) -> None:
-        if self._begun is not None:
-            self._products += self._begun()
-            self._begun = None
-
-
-def _products(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    with one_thread():
-        return np.asarray(rows.T @ rows)
 
 
 def _leading_directions(products: NDArray[np.float64]) -> Vectors:

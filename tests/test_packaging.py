@@ -30,7 +30,7 @@ ROOMS = {"ale_semantic": "ale_semantic", "app": "ale_semantic.app", "embeddings"
 # those below. Patterns are relative to `ale_semantic`; the most specific one counts.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "types", "plans", "errors", "settings", "once", "kept"),
-    ("machine", "products", "beside", "blas", "quick_import", "leftovers"),
+    ("machine", "products", "beside", "quick_import", "leftovers"),
     ("fields", "vocabulary*", "cards", "texts", "arrays"),
     ("sources*", "card_store", "card_gatherer", "catalogue"),
     ("analysis", "filters*", "facet*", "card_words", "lexical", "fusion", "languages", "glossary", "names"),

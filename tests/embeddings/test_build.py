@@ -10,13 +10,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from toy import HashEncoder, toy_card, toy_cards, toy_catalogue
+from threadpoolctl import threadpool_info, threadpool_limits
+from toy import HashEncoder, many_cards, toy_card, toy_cards, toy_catalogue
 
 import ale_semantic.embeddings.build as build
 from ale_semantic import Catalogue, Engine, build_index
@@ -240,6 +244,59 @@ def test_a_rebuild_writes_the_same_bytes_as_a_first_build(tmp_path: Path, monkey
     rebuilt, fresh = files_of(tmp_path / "rebuilt"), files_of(tmp_path / "fresh")
     assert rebuilt.keys() == fresh.keys()
     assert [name for name, content in fresh.items() if rebuilt[name] != content] == []
+
+
+def blas_threads() -> set[int]:
+    """Return how many threads NumPy's BLAS has."""
+    return {library["num_threads"] for library in threadpool_info() if library.get("threading_layer") == "pthreads"}
+
+
+@pytest.mark.parametrize("fault", [None, ValueError("broken")])
+def test_products_have_one_thread_while_a_build_ends_and_as_many_as_before_afterwards(
+    fault: Exception | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[set[int]] = []
+
+    def watched(name: str) -> None:
+        function = getattr(build, name)
+
+        def watching(*given: Any, **named: Any) -> Any:
+            seen.append(blas_threads())
+            if fault is not None and name == "measure_background":
+                raise fault
+            return function(*given, **named)
+
+        monkeypatch.setattr(build, name, watching)
+
+    watched("assign_skills")
+    watched("measure_background")  # in the other thread
+    with threadpool_limits(2):
+        before = threadpool_info()
+        with pytest.raises(ValueError, match="broken") if fault is not None else nullcontext():
+            build_index(toy_catalogue(), tmp_path / "index", encoder=HashEncoder())
+        assert seen == [{1}, {1}]
+        known = {library["filepath"] for library in before}
+        assert [library for library in threadpool_info() if library["filepath"] in known] == before
+
+
+def test_bytes_dont_depend_on_what_is_quicker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = many_cards([f"act{number}" for number in range(30)])
+
+    def delay(name: str, function: Callable[..., Any], seconds: float) -> None:
+        def delayed(*given: Any, **named: Any) -> Any:
+            time.sleep(seconds)
+            return function(*given, **named)
+
+        monkeypatch.setattr(build, name, delayed)
+
+    measure, assign = build.measure_background, build.assign_skills
+    for folder, (background, skills) in {"one": (0.0, 0.5), "two": (0.5, 0.1)}.items():
+        delay("measure_background", measure, background)
+        delay("assign_skills", assign, skills)
+        build_index(toy_catalogue(cards), tmp_path / folder, encoder=HashEncoder(), cache=False)
+    one, two = files_of(tmp_path / "one"), files_of(tmp_path / "two")
+    assert one.keys() == two.keys()
+    assert [name for name, content in one.items() if two[name] != content] == []
 
 
 def test_without_the_cache_nothing_is_taken_from_it_and_nothing_kept(
